@@ -12,9 +12,10 @@
 //
 // The kernel is at the end of this file; its parts: scheduler.hpp (which tiles, which stages; of a
 // triangle, or where k has a range, shaped_scheduler.hpp and epilogue_triangle.hpp),
-// pipeline.hpp (the ring), producer.hpp, consumer.hpp with accumulators.hpp, totals.hpp (sums of
-// sums), split_k.hpp (sums of several blocks), unscale.hpp (fp16x3's scales), outlier_products.hpp
-// (what its pieces cannot hold), epilogue.hpp (to C).
+// pipeline.hpp (the ring), producer.hpp, consumer.hpp with accumulators.hpp, lead.hpp (warpgroups
+// half a window apart), totals.hpp (sums of sums), split_k.hpp (sums of several blocks),
+// unscale.hpp (fp16x3's scales), outlier_products.hpp (what its pieces cannot hold), epilogue.hpp
+// (to C).
 #pragma once
 
 #include "device/overlap.hpp"
@@ -22,6 +23,7 @@
 #include "sgemm/hopper/consumer.hpp"
 #include "sgemm/hopper/epilogue.hpp"
 #include "sgemm/hopper/epilogue_triangle.hpp"
+#include "sgemm/hopper/lead.hpp"
 #include "sgemm/hopper/maker.hpp"
 #include "sgemm/hopper/pipeline.hpp"
 #include "sgemm/hopper/producer.hpp"
@@ -93,6 +95,7 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
 template <Scheme scheme, Tile tile>
 __device__ __forceinline__ void multiply_run(Consumer<scheme, tile>& consumer,
                                              Pipeline<scheme, tile>& pipeline,
+                                             Shared<scheme, tile>& shared,
                                              const ProductParams& params, int stages, int group,
                                              int thread, int row, int lane) {
   if constexpr (has_totals(scheme, tile)) {
@@ -101,18 +104,28 @@ __device__ __forceinline__ void multiply_run(Consumer<scheme, tile>& consumer,
     constexpr int most = stages_per_total(scheme, tile);
     const bool is_long = stages > most;
     int some = !is_long ? stages : tile.shares_rows || group == 0 ? most : most / 2;
-    for (int done = 0;;) {
-      consumer.multiply(pipeline, some, group, row, lane);
+    bool parts = keeps_lead(scheme, tile) && stages >= least_led_stages, are_first = true;
+    for (int left = stages;;) {
+      const int now = parts ? stages_before_lead(tile) : some;
+      consumer.multiply(pipeline, now, group, row, lane);
+      left -= now;
+      if constexpr (keeps_lead(scheme, tile)) {
+        if (parts) {
+          keep_lead<window_clocks(scheme, tile)>(shared.begun[thread / warp_lanes], group == 0);
+          some -= now;
+          parts = false;
+          continue;
+        }
+      }
       if (!is_long) break;
       Totals<tile> totals(params, group * warpgroup + thread);
-      const bool are_first = done == 0;
-      done += some;
-      if (done == stages) {
+      if (left == 0) {
         totals.join(consumer.sums());
         break;
       }
       totals.add(consumer.sums(), are_first);
-      some = min(stages - done, most);
+      are_first = false;
+      some = min(left, most);
     }
   }
 }
@@ -141,7 +154,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
     }
     if constexpr (scheme.fp16)
       scales.fetch(params, output.entry, output.i0 + row + warp * 16, output.j0 + column, lane);
-    multiply_run(consumer, pipeline, params, scheduler.stages(), group, thread, row, lane);
+    multiply_run(consumer, pipeline, shared, params, scheduler.stages(), group, thread, row, lane);
 
     const auto end_tile = [&](float(&sums)[tile.m64_blocks][tile.own_columns() / 2]) {
       if (!scheduler.is_whole() &&

@@ -41,9 +41,10 @@ struct Shared {
   bool selected;                    // this kernel computes the product; valid
   Mbarrier path_selected;           // once this phase is over
   bool has_outliers;
-  float drift;            // as Control has it
-  SizeRange other_range;  // of the operand that the makers do not read
-  PackedRows other_rows;  // its rows of a tile: makers have no registers for that
+  float drift;                             // as Control has it
+  unsigned begun[warpgroup / warp_lanes];  // when the first warpgroup began a run (lead.hpp)
+  SizeRange other_range;                   // of the operand that the makers do not read
+  PackedRows other_rows;                   // its rows of a tile: makers have no registers for that
   WarpScales<tile.m64_blocks, tile.own_columns()>
       scales[scheme.fp16 ? consumer_threads / warp_lanes : 1];
   Mbarrier full[tile.stages], empty[tile.stages];
