@@ -59,7 +59,7 @@ inline constexpr ComplexEdgeTile complex_edge_tiles[] = {
               .staged = true,
               .across = 128,
               .loads_within = 1},
-     .times = {.start_us = 5.79, .tile_us = 4.85, .stage_us = 3.96, .odd_us = 0.726}},
+     .times = {.start_us = 5.8, .tile_us = 4.85, .stage_us = 3.86, .odd_us = 1}},
 };
 
 }  // namespace kw

@@ -122,6 +122,6 @@ inline constexpr double complex_parts_half_empty = 1.15;
 // Of a megabyte of parts that are written and read, and of C (420 products of
 // explored-complex-few.txt).
 inline constexpr double complex_parts_megabyte_us = 0.076;
-inline constexpr double complex_parts_c_megabyte_us = 0.47;
+inline constexpr double complex_parts_c_megabyte_us = 0.33;
 
 }  // namespace kw
