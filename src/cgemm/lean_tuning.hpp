@@ -94,7 +94,7 @@ struct ComplexLean {
 // on average. The times of all kernels of plain FP32 are fitted together: to what the kernel of the
 // least prediction takes longer than the quickest, and a little to the measured times themselves.
 // Those of 64x64, and what its halves take (halves.hpp), are of 594 products more
-// (explored-complex-few.txt).
+// (explored-complex-sides.txt).
 inline constexpr ComplexLean complex_leans[] = {
     {"cgemm_lean_64x64",
      {4, 8, 8, 4, 2, 2, 3, 2, 1, true, true},

@@ -22,7 +22,7 @@ struct ComplexEdgeTile {
   ComplexEdgeTimes times;
 };
 
-// Fitted to 150 products on an NVIDIA H200 (results/h200/explored-complex-few.txt), off by a
+// Fitted to 150 products on an NVIDIA H200 (results/h200/explored-complex-sides.txt), off by a
 // fortieth on average.
 inline constexpr ComplexEdgeTile complex_edge_tiles[] = {
     {.name = "cgemm_edge_96x64",

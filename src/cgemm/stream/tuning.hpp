@@ -106,7 +106,7 @@ consteval ComplexStreamTile fitting_tile(const char* name, int bm, int bn, int w
 // lines of C begin at odd elements, is of 226 products, of which 150 have a k of up to 200
 // (results/h200/explored-complex-short.txt), together with the times of the lean tiles; and then,
 // as what blocks that share a tile take, of 930 products of which 640 have a side and a k of 100 to
-// 300 (results/h200/explored-complex-few.txt). Off by a thirtieth on average where a tile is near
+// 300 (results/h200/explored-complex-sides.txt). Off by a thirtieth on average where a tile is near
 // the fastest.
 inline constexpr ComplexStreamTile complex_stream_tiles[] = {
     {.name = "cgemm_stream_128x128",
