@@ -31,7 +31,9 @@ struct TilesToHalves {
   }
 };
 
-// What half a tile takes of the time of a whole one.
-inline constexpr double half_tile_time = 0.6;
+// What half a tile takes of the time of a whole one, and the tiles that the multiprocessor with the
+// most of them has beyond the mean, where they follow each other.
+inline constexpr double half_tile_time = 0.51;
+inline constexpr double half_tiles_uneven = 0.41;
 
 }  // namespace kw

@@ -17,18 +17,27 @@ namespace kw {
 inline std::int64_t complex_lean_tiles(const ComplexLeanConfig& tile, const Cgemm& p) {
   return ceil_div<std::int64_t>(p.m, tile.bm()) * ceil_div<std::int64_t>(p.n, tile.bn());
 }
-// The tiles of the SM that has the most of them, each half of one as what it takes: halves are the
-// last ones.
+// Of the tiles those that are computed as halves, which are the last ones.
+inline std::int64_t complex_lean_halves(const ComplexLeanConfig& tile, const Cgemm& p) {
+  if (!tile.halves) return 0;
+  return p.batch *
+         TilesToHalves(p, tile.bm(), tile.bn())
+             .count(ceil_div<std::int64_t>(p.m, tile.bm()), ceil_div<std::int64_t>(p.n, tile.bn()));
+}
+// What so many tiles and halves take of an SM's time on average, in whole tiles.
+inline double complex_lean_mean(std::int64_t tiles, std::int64_t halves, const Device& device) {
+  return (static_cast<double>(tiles) - (1 - half_tile_time) * static_cast<double>(halves)) /
+         std::max(device.sm_count, 1);
+}
+// The same of the SM that has the most of them. Where all fit side by side, its halves lie beside
+// whole ones, and it ends as if it had none.
 inline double complex_lean_tiles_of_sm(const ComplexLeanConfig& tile, const Cgemm& p,
                                        const Device& device) {
-  const std::int64_t sms = std::max(device.sm_count, 1);
-  const std::int64_t tiles = complex_lean_tiles(tile, p) * p.batch, all = ceil_div(tiles, sms);
-  if (!tile.halves) return static_cast<double>(all);
-  const std::int64_t halves = p.batch * TilesToHalves(p, tile.bm(), tile.bn())
-                                            .count(ceil_div<std::int64_t>(p.m, tile.bm()),
-                                                   ceil_div<std::int64_t>(p.n, tile.bn()));
-  const std::int64_t whole = ceil_div(tiles - halves, sms);
-  return static_cast<double>(whole) + half_tile_time * static_cast<double>(all - whole);
+  const std::int64_t tiles = complex_lean_tiles(tile, p) * p.batch;
+  const std::int64_t halves = complex_lean_halves(tile, p);
+  const auto all = static_cast<double>(ceil_div<std::int64_t>(tiles, std::max(device.sm_count, 1)));
+  if (halves == 0 || all <= tile.blocks_per_sm) return all;
+  return std::min(all, complex_lean_mean(tiles, halves, device) + half_tiles_uneven);
 }
 inline bool complex_lean_supports(const ComplexLeanConfig& tile, const Cgemm& p,
                                   const Device& device) {
@@ -65,8 +74,16 @@ inline double predict_complex_lean_us(const ComplexLean& lean, const Cgemm& p, c
     us = blocks_us(of_sm, static_cast<double>(cut.tiles) / sms, 1, 0);
   } else {
     const ComplexCutTimes& c = complex_cut_times;
-    us = each_us(cut.whole() / sms, 1, 0) + c.launch_us + c.part_us * cut.parts +
-         each_us(cut.cut * cut.parts / sms, 1.0 / cut.parts, c.block_us);
+    // The halves are the last tiles, and so the first ones to be cut.
+    const std::int64_t halves = complex_lean_halves(lean.config, p);
+    const std::int64_t halves_cut = std::min<std::int64_t>(halves, cut.cut);
+    const double all = cut.whole() / sms;
+    us = halves > halves_cut
+             ? blocks_us(complex_lean_mean(cut.whole(), halves - halves_cut, device), all, 1, 0)
+             : each_us(all, 1, 0);
+    const double of_whole = halves_cut == cut.cut ? half_tile_time : 1;
+    us += c.launch_us + c.part_us * cut.parts +
+          each_us(cut.cut * cut.parts / sms, of_whole / cut.parts, c.block_us);
   }
   return t.first_us + std::max(us, t.memory * memory_us(complex_operand_bytes(p), device));
 }

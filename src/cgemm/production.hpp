@@ -13,6 +13,7 @@ KernelList<Cgemm> cgemm_thin_rows();       // thin.cu
 KernelList<Cgemm> cgemm_outer_rows();      // outer.cu: one per configuration
 KernelList<Cgemm> cgemm_strip_rows();      // strip.cu
 KernelList<Cgemm> cgemm_rank_one_rows();   // rank_one.cu: one per configuration
+KernelList<Cgemm> cgemm_few_rows();        // few.cu: one per configuration
 KernelList<Cgemm> cgemm_lean_rows();       // lean.cu: one per configuration
 KernelList<Cgemm> cgemm_stream_rows();     // stream.cu: one per configuration
 KernelList<Cgemm> cgemm_parts_rows();      // parts.cu: one per configuration

@@ -14,9 +14,9 @@ void add(KernelList<Cgemm>& rows, const KernelList<Cgemm>& more) {
 
 KernelList<Cgemm> cgemm_own() {
   KernelList<Cgemm> rows = cgemm_tile_rows();
-  for (const KernelList<Cgemm>& more :
-       {cgemm_stream_rows(), cgemm_parts_rows(), cgemm_edge_rows(), cgemm_thin_rows(),
-        cgemm_outer_rows(), cgemm_strip_rows(), cgemm_rank_one_rows(), cgemm_lean_rows()})
+  for (const KernelList<Cgemm>& more : {cgemm_stream_rows(), cgemm_parts_rows(), cgemm_edge_rows(),
+                                        cgemm_thin_rows(), cgemm_outer_rows(), cgemm_strip_rows(),
+                                        cgemm_rank_one_rows(), cgemm_few_rows(), cgemm_lean_rows()})
     add(rows, more);
   return rows;
 }

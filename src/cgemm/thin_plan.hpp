@@ -179,6 +179,10 @@ inline double predict_complex_thin_us(const ComplexThinPlan& plan, const Cgemm& 
            t.gather_loads * std::ceil(each) *
                std::ceil(std::ldexp(static_cast<double>(plan.parts), -plan.gather_shift) / 8);
   }
+  // The lanes of a warp store elements of C that lie apart.
+  if (!plan.wide_is_b)
+    end += t.store * plan.outputs() *
+           (plan.parts == 1 ? of_sm : std::ceil(static_cast<double>(plan.row_blocks) / sms));
   const double c_bytes = sizeof(Complex) * static_cast<double>(p.m) * static_cast<double>(p.n) *
                          static_cast<double>(p.batch) *
                          (p.beta_at != nullptr || !is_zero(p.beta) ? 2 : 1);

@@ -88,6 +88,7 @@ struct ComplexThinTuning {
   double warps;   // the sum over the warps of a block
   double gather;  // the sum over blocks, and for eight loads of their sums
   double gather_loads;
+  double store;   // an output of a multiprocessor, where C has few columns
   double uneven;  // by which bytes take longer where some multiprocessors have twice as many
   double l2_bytes, sm_bytes;  // per microsecond, of all and of one multiprocessor
   double slots_per_us;        // of the issue slots of a multiprocessor
@@ -107,7 +108,8 @@ struct ComplexThinTuning {
 // Fitted to every cut of 36 products of which most come from memory, on an NVIDIA H200, with
 // cuBLAS's time as a part of what is lost (results/h200/explored-complex-thin.txt): the cut of the
 // least prediction takes 3 % longer than the quickest on average. The times of instructions and
-// what a column adds are from 351 earlier ones.
+// what a column adds are from 351 earlier ones; what a store of few columns takes, from 160 later
+// ones (explored-complex-few.txt).
 inline constexpr ComplexThinTuning complex_thin_tuning = {.longest_sum = 2048,
                                                           .most_parts = 512,
                                                           .most_rounds = 4,
@@ -120,6 +122,7 @@ inline constexpr ComplexThinTuning complex_thin_tuning = {.longest_sum = 2048,
                                                           .warps = 0.294,
                                                           .gather = 0.498,
                                                           .gather_loads = 0.371,
+                                                          .store = 7e-4,
                                                           .uneven = 0.0827,
                                                           .l2_bytes = 4.98e6,
                                                           .sm_bytes = 1.52e6,

@@ -181,6 +181,10 @@ TEST(ComplexPlan, VectorsAndShortKHaveKernelsOfTheirOwn) {
       EXPECT_TRUE(name.starts_with("cgemm_outer") || name == "cgemm_strip") << name;
     }
     EXPECT_TRUE(chosen(complex_product(300, 1000, 1), math).starts_with("cgemm_rank_one"));
+    for (const std::int64_t k : {1, 2, 5, 8}) {
+      const std::string name = chosen(complex_product(15000, 9, k), math);
+      EXPECT_TRUE(name.starts_with("cgemm_few")) << k << " " << name;
+    }
     // Few outputs with a long k.
     EXPECT_EQ(chosen(complex_product(3, 4, 100000), math), "cgemm_thin");
   }
@@ -303,6 +307,10 @@ TEST(ComplexPlan, TilesThatAreHalvesComeLastAndTakeLess) {
     const auto tiles = [&](std::int64_t width) {
       return complex_lean_tiles_of_sm(lean.config, complex_product(12800, width, 400), device);
     };
+    const std::int64_t side_by_side = 66 * lean.config.bm();  // a tile for each multiprocessor
+    EXPECT_EQ(
+        complex_lean_tiles_of_sm(lean.config, complex_product(side_by_side, n + 1, 400), device), 1)
+        << lean.name;
     if (lean.config.halves)
       EXPECT_LT(tiles(n + 1), tiles(2 * n)) << lean.name;
     else

@@ -32,7 +32,8 @@ inline double predict_complex_edge_us(const ComplexEdgeTile& tile, const Cgemm& 
   const ComplexEdgeTimes& t = tile.times;
   const auto rounds = static_cast<double>(ceil_div(plan.blocks(), std::max(1, device.sm_count)));
   const double stages = plan.whole.iterations - 1 + detail::multiplied_part(tile.whole, p.loop_k());
-  const double us = t.start_us + (rounds - 1) * t.tile_us + rounds * stages * t.stage_us;
+  const double us = t.start_us + (rounds - 1) * t.tile_us +
+                    rounds * (stages * t.stage_us + (p.ldc % 2 != 0 ? t.odd_us : 0));
   return std::max(us, t.start_us + memory_us(complex_operand_bytes(p), device));
 }
 

@@ -58,10 +58,12 @@ inline double predict_complex_parts_us(const ComplexPartsTile& tile, const Cgemm
       t.start_us + stages * std::max(t.alone_us, on_an_sm * t.busy_us) + further * t.tile_us;
   const double megabytes =
       1e-6 * static_cast<double>(tile.stream.config.tile_bytes()) * s.stream.blocks;
+  const double c_megabytes = 1e-6 * sizeof(Complex) * static_cast<double>(p.m) *
+                             static_cast<double>(p.n) * static_cast<double>(p.batch);
   return complex_parts_share(tile, p) *
              std::max(us, t.start_us + memory_us(complex_operand_bytes(p), device)) +
          tile.times.add_us + (on_an_sm > 1 ? tile.times.crowded_us : 0) +
-         complex_parts_megabyte_us * megabytes;
+         complex_parts_megabyte_us * megabytes + complex_parts_c_megabyte_us * c_megabytes;
 }
 
 // Into so many blocks; nothing where that is no cut.

@@ -119,7 +119,9 @@ inline constexpr ComplexPartsTile complex_parts_tiles[] = {
 // By which a narrow tile takes longer where C has at most half of its short side.
 inline constexpr double complex_parts_half_empty = 1.15;
 
-// Of a megabyte of parts that are written and read.
+// Of a megabyte of parts that are written and read, and of C (420 products of
+// explored-complex-sides.txt).
 inline constexpr double complex_parts_megabyte_us = 0.076;
+inline constexpr double complex_parts_c_megabyte_us = 0.33;
 
 }  // namespace kw

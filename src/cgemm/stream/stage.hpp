@@ -49,7 +49,6 @@ struct Shape {
   static constexpr int staged = lanes_m * staged_pitch;  // of a warp
   static constexpr int scratch = std::max({1, sums, config.staged ? consumers / 32 * staged : 0});
   static_assert(lanes_m * lanes_n == 32 && lanes_m >= 4 && lanes_n >= 4);
-  static_assert(!config.staged || of_row % staged_pairs == 0);
   static_assert((rows == 1 || rows % 2 == 0) && TN % 2 == 0 && steps % 2 == 0);
   static_assert(pairs * warps_k == TM * TN / 2);
   static_assert(consumers % 128 == 0, "setmaxnreg waits for all four warps of a group");

@@ -91,6 +91,29 @@ class Store {
     }
   };
 
+  // A warp's part of shared memory, where its lanes leave pairs of one row each.
+  struct Staged {
+    float4* warp;
+    int lane_m, lane_n, lane;
+
+    __device__ __forceinline__ Staged(Shared<config>& shared, const First& first)
+        : warp(&shared.scratch[first.warp * S::staged]),
+          lane_m(first.row % S::WM / 2 % S::lanes_m),
+          lane_n(first.col % S::WN / 2 % S::lanes_n),
+          lane(first.lane) {}
+    template <int pairs>
+    __device__ __forceinline__ void leave(const float* out) const {
+      float4* const own = warp + lane_m * S::staged_pitch + lane_n;
+      __syncwarp();  // nobody reads what was left there before
+#pragma unroll
+      for (int next = 0; next < pairs; ++next) own[next * S::lanes_n] = quad_of(&out[4 * next]);
+      __syncwarp();
+    }
+    __device__ __forceinline__ const float* element(int row, int col) const {
+      return &warp[row * S::staged_pitch + col / 2].x + (1 - col % 2);
+    }
+  };
+
   __device__ __forceinline__ static int left(std::int64_t extent, int tile) {
     return extent < tile ? static_cast<int>(extent) : tile;
   }
@@ -122,48 +145,52 @@ class Store {
     }
   }
 
-  // 32 neighbours of a row at a time, by way of the warp's own part of shared memory: halves of
-  // sectors that each thread stores for itself take twice as long.
+  // 32 neighbours of a row at a time, and then what is left of its columns, by way of the warp's
+  // own part of shared memory: halves of sectors that each thread stores for itself take twice as
+  // long.
   __device__ __forceinline__ void each_row_of_warp(Shared<config>& shared,
                                                    const Pairs<config>& out) const {
     if constexpr (S::warps_k > 1) sync_consumers<config>();  // nobody reads sums any more
+    constexpr int whole = of_row / S::staged_pairs * S::staged_pairs, rest = of_row - whole;
     const First first;
-    const int lane_m = first.row % S::WM / 2 % S::lanes_m, lane_n = first.col % S::WN / 2;
-    float4* const staged = &shared.scratch[first.warp * S::staged];
-    float4* const own = staged + lane_m * S::staged_pitch + lane_n;
-    // Of the quad that has this lane's column.
-    const float* const from = &staged[first.lane / 2].x + (1 - first.lane % 2);
-    const int rows = rows_ - (first.row - 2 * lane_m);
-    const int first_col = first.col - 2 * lane_n + first.lane, cols = cols_ - first_col;
-    Complex* line = c_ + (first.row - 2 * lane_m) * p_.ldc + first_col;
+    const Staged staged(shared, first);
+    const int rows = rows_ - (first.row - 2 * staged.lane_m);
+    const int first_col = first.col - 2 * staged.lane_n, cols = cols_ - first_col;
+    Complex* line = c_ + (first.row - 2 * staged.lane_m) * p_.ldc + first_col;
 #pragma unroll
     for (int i = 0; i < S::rows; ++i) {
+      const auto some = [&]<int pairs>(int j) {
+        const int at = Own::col_step(2 * j);
+        staged.template leave<pairs>(&out[4 * (i * of_row + j)]);
+        some_rows<pairs>(staged, line + at, rows - Own::row_step(i), cols - at);
+      };
 #pragma unroll
-      for (int j = 0; j < of_row; j += S::staged_pairs) {
-        __syncwarp();  // nobody reads what was left there before
-#pragma unroll
-        for (int next = 0; next < S::staged_pairs; ++next)
-          own[next * S::lanes_n] = quad_of(&out[4 * (i * of_row + j + next)]);
-        __syncwarp();
-        const int inside = Own::col_step(2 * j) < cols ? rows - Own::row_step(i) : 0;
-        some_rows(from, line + Own::col_step(2 * j), inside);
-      }
+      for (int j = 0; j < whole; j += S::staged_pairs) some.template operator()<S::staged_pairs>(j);
+      if constexpr (rest > 0) some.template operator()<rest>(whole);
       next_row(line, i);
     }
   }
-  // An element of each row, every other one of the tile's, of which `inside` rows lie in C.
-  __device__ __forceinline__ void some_rows(const float* from, Complex* to, int inside) const {
+  // An element of each row, every other one of the tile's, of which `rows` and `cols` lie in C. A
+  // warp stores as many rows at once as it has lanes for.
+  template <int pairs>
+  __device__ __forceinline__ void some_rows(const Staged& staged, Complex* to, int rows,
+                                            int cols) const {
+    constexpr int across = 2 * S::lanes_n * pairs, down = 32 / across, all = S::lanes_m / down;
+    constexpr int together = all < 4 ? all : 4;
+    const int col = staged.lane % across, row = down == 1 ? 0 : staged.lane / across;
     const float re = finish_.alpha.re, im = of_im(re);
-    constexpr int together = 4;
+    const float* from = staged.element(row, col);
+    int inside = staged.lane < down * across && col < cols ? rows - 2 * row : 0;
+    to += 2 * row * p_.ldc + col;
 #pragma unroll 1
-    for (int r = 0; r < S::lanes_m; r += together) {
+    for (int r = 0; r < all; r += together, inside -= 2 * down * together) {
       float2 sum[together];
 #pragma unroll
-      for (int q = 0; q < together; ++q, from += 4 * S::staged_pitch)
+      for (int q = 0; q < together; ++q, from += 4 * down * S::staged_pitch)
         sum[q] = make_float2(from[0], from[2]);
 #pragma unroll
-      for (int q = 0; q < together; ++q, to += 2 * p_.ldc)
-        if (2 * (r + q) < inside) *to = {sum[q].x * re, sum[q].y * im};
+      for (int q = 0; q < together; ++q, to += 2 * down * p_.ldc)
+        if (2 * down * q < inside) *to = {sum[q].x * re, sum[q].y * im};
     }
   }
 
