@@ -12,6 +12,7 @@
 #include <memory>
 #include <random>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "check/reduce/case.hpp"
@@ -161,14 +162,15 @@ TEST(ReduceSequences, SegmentsByShares) {
   verify_sequences(cases.all());
 }
 
-// Float32 segments on devices that differ, whose results are to be the same bytes.
-class SameBytes {
+// Segments on devices that differ, whose results are to be the same bytes.
+template <class T>
+class SameBytesOf {
  public:
-  explicit SameBytes(std::size_t elements) : data_(elements) {
+  explicit SameBytesOf(std::size_t elements) : data_(elements) {
     add_developer_backends();
     runtime_ = open_device("host-simt");
     std::mt19937 engine(static_cast<unsigned>(run_seed()));
-    for (float& x : data_) x = static_cast<float>(engine()) * 0x1p-32f - 0.5f;
+    for (T& x : data_) x = static_cast<T>(engine()) * static_cast<T>(0x1p-32) - T{0.5};
   }
   // `shared_bytes`: that a block can ask for; 0: as many as the model has.
   std::vector<std::int64_t> results(ReduceOp op, const std::vector<std::int64_t>& offsets,
@@ -176,6 +178,7 @@ class SameBytes {
     const auto segments = static_cast<std::int64_t>(offsets.size()) - 1;
     std::vector<std::int64_t> out(static_cast<std::size_t>(segments), 0);
     Reduce p;
+    p.type = std::is_same_v<T, double> ? DataType::float64 : DataType::float32;
     p.op = op, p.shape = ReduceShape::segments, p.data = data_.data(), p.out = out.data();
     p.cols = p.ld = static_cast<std::int64_t>(data_.size());
     p.offsets = offsets.data(), p.segments = segments;
@@ -204,9 +207,10 @@ class SameBytes {
 
  private:
   std::unique_ptr<Runtime> runtime_;
-  std::vector<float> data_;
+  std::vector<T> data_;
   std::vector<unsigned> tickets_ = std::vector<unsigned>(ticket_count, 0);
 };
+using SameBytes = SameBytesOf<float>;
 
 // The limits of segments, of which number i has length(i) elements.
 template <class Length>
@@ -338,12 +342,19 @@ TEST(ReduceSequences, SmallArraysInSeveralWaves) {
   EXPECT_GT(blocks_of(184, 17'260, 9), 6 * 132);
   EXPECT_EQ(blocks_of(184, 17'260, 0), 0);
   EXPECT_EQ(blocks_of(400, 17'260, 9), 0);
+  EXPECT_GT(blocks_of(300, 14'000, 9), 9 * 132);  // of some chunks each
   device.sm_count = 2000;
   EXPECT_GT(blocks_of(800, 5000, 9), 0);
   EXPECT_EQ(blocks_of(1000, 5000, 9), 0);  // more than there is room for letters
   const auto offsets =
       limits_of(40, [](std::size_t i) { return 12'288 + static_cast<int>(i % 3); });
   SameBytes(static_cast<std::size_t>(offsets.back())).expect(offsets, {20, 1});
+}
+
+// A segment of more than max_chunks chunks has larger ones (order.hpp), in a small array, too.
+TEST(ReduceSequences, SmallArrayOfOneThatHasLargerChunks) {
+  constexpr std::int64_t longest = (max_chunks + 12) * smallest_chunk<double>;
+  SameBytesOf<double>(20 + longest).expect({0, 20, 20 + longest}, {132, 1});
 }
 
 // More segments than are counted, of a few KB each: a warp's stage has one, and those that are

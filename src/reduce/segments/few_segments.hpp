@@ -73,11 +73,17 @@ struct FoundChunk {
   std::int32_t count, first, chunks;  // without chunks: none was found
 };
 
+// Elements of a chunk of a longer segment, and how many chunks it has, by order.hpp.
+template <class T>
+__device__ __forceinline__ std::int64_t chunk_of_longer(std::int64_t count) {
+  return count > max_chunks * smallest_chunk<T> ? chunk_elements<T>(count) : smallest_chunk<T>;
+}
 template <class T>
 __device__ __forceinline__ std::int32_t chunks_of_longer(std::int64_t count) {
-  return count <= most_short<T>
-             ? 0
-             : static_cast<std::int32_t>((count + smallest_chunk<T> - 1) / smallest_chunk<T>);
+  if (count <= most_short<T>) return 0;
+  if (count > max_chunks * smallest_chunk<T>)
+    return static_cast<std::int32_t>(chunk_count<T>(count));
+  return static_cast<std::int32_t>((count + smallest_chunk<T> - 1) / smallest_chunk<T>);
 }
 
 // Chunk `wanted` of all, which are numbered by a thread's segments. All threads of a block call it.
@@ -135,8 +141,9 @@ __global__ void __launch_bounds__(order_threads, (few_blocks_per_sm<kind, T>))
   if (found.chunks == 0) return;
   const int own = wanted - found.first;
   Chunk<T> chunk;
-  chunk.begin = own * smallest_chunk<T>;
-  chunk.count = min(smallest_chunk<T>, found.count - chunk.begin);
+  const std::int64_t size = chunk_of_longer<T>(found.count);
+  chunk.begin = own * size;
+  chunk.count = min(size, found.count - chunk.begin);
   const T* begin = data + found.begin + chunk.begin;
   chunk.first = to_value(*begin);
   const Packs<T> packs(begin, chunk.count, extent_of(data, segments.elements));
