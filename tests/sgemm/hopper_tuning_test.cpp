@@ -282,6 +282,16 @@ TEST(HopperTuning, TilesThatAreLessExactAreNotChosen) {
   const std::int64_t longest_of_small = 2 * small.most_windows * stage_k;
   EXPECT_TRUE(is_chosen(small, shape(1408, 1408, longest_of_small)));
   EXPECT_FALSE(is_chosen(small, shape(1408, 1408, longest_of_small + 2 * stage_k)));
+  // A window of fp16x3's 128 x 128 is two stages. Long sums of few outputs are too long for it.
+  const std::int64_t longest_of_wide = fp16x3().most_windows * 2 * stage_k;
+  EXPECT_TRUE(is_chosen(fp16x3(), shape(1408, 1408, longest_of_wide)));
+  EXPECT_FALSE(is_chosen(fp16x3(), shape(1408, 1408, longest_of_wide + 2 * stage_k)));
+  EXPECT_TRUE(is_chosen(fp16x3(), shape(2048, 2048, longest_of_wide + 2 * stage_k)));
+  // Windows of three stages give back too much where sums are short.
+  const TileRow& three = fp16x3_tiles[std::size(fp16x3_tiles) - 2];
+  ASSERT_EQ(three.tile.window, 3);
+  EXPECT_TRUE(is_chosen(three, shape(few_outputs / 128, 128, k)));
+  EXPECT_FALSE(is_chosen(three, shape(few_outputs / 128 - 1, 128, k)));
 }
 
 // A tile that splits an operand itself has its sums cut, so that no k is too long for it; where
@@ -292,7 +302,7 @@ TEST(HopperTuning, LongSumsOfMakersAreCut) {
   const auto drawn = [&](double log2) { return static_cast<std::int64_t>(std::exp2(log2)); };
   for (int i = 0; i < 200; ++i) {
     const std::int64_t m = drawn(narrow(engine)), k = drawn(log2_k(engine));
-    const auto n = static_cast<std::int64_t>(share(engine) * fp16x3_scheme.chosen_mn) / m;
+    const auto n = static_cast<std::int64_t>(share(engine) * few_outputs) / m;
     const Sgemm p = shape(m, n, k);
     for (const TileRow& row : bf16x6_tiles) {
       if (!row.tile.is_direct()) continue;
@@ -307,7 +317,7 @@ TEST(HopperTuning, LongSumsOfMakersAreCut) {
     }
   }
   const TileRow& row = bf16x6("128x128b");
-  const Sgemm many = shape(1, fp16x3_scheme.chosen_mn - 1, 1 << 14);
+  const Sgemm many = shape(1, few_outputs - 1, 1 << 14);
   EXPECT_GT(predicted_cost(row, many, h200()), predicted_us(row, many, h200()) * choice_margin);
 }
 

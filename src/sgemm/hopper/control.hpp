@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "host_device.hpp"
+#include "sgemm/hopper/split_pass_tuning.hpp"
 #include "sgemm/hopper/tuning.hpp"
 #include "sgemm/split_arithmetic.hpp"
 

@@ -7,6 +7,7 @@
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper/control.hpp"
 #include "sgemm/hopper/split_errors.hpp"
+#include "sgemm/hopper/split_pass_tuning.hpp"
 
 namespace KW_TARGET::hopper {
 

@@ -7,6 +7,7 @@
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper/split_items.hpp"
+#include "sgemm/hopper/split_pass_tuning.hpp"
 
 namespace KW_TARGET::hopper {
 

@@ -18,6 +18,7 @@
 #include "sgemm/hopper/schedule.hpp"
 #include "sgemm/hopper/split_cut.hpp"
 #include "sgemm/hopper/split_items.hpp"
+#include "sgemm/hopper/split_pass_tuning.hpp"
 #include "sgemm/hopper/tuning.hpp"
 #include "sgemm/memory_time.hpp"
 #include "sgemm/problem.hpp"
@@ -172,7 +173,7 @@ inline TimedSchedule fastest_of_any_runs(const TileRow& row, const Sgemm& p, con
   return {cut_schedule(as_int(tiles), as_int(stages), as_int(sms), as_int(whole_rounds)), cut_us};
 }
 // Whether the vendor's sums are short, so that a sum of many windows may be less exact than its.
-inline bool has_few_outputs(const Sgemm& p) { return p.m * p.n < fp16x3_scheme.chosen_mn; }
+inline bool has_few_outputs(const Sgemm& p) { return p.m * p.n < few_outputs; }
 // Stages of the longest run that a block adds up.
 inline std::int64_t longest_run(const Schedule& schedule) {
   if (schedule.whole_tiles > 0) return schedule.stages;

@@ -6,6 +6,7 @@
 
 #include "device/warp.hpp"
 #include "sgemm/hopper/chunk.hpp"
+#include "sgemm/hopper/split_pass_tuning.hpp"
 
 namespace KW_TARGET::hopper {
 

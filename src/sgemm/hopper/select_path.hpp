@@ -7,6 +7,7 @@
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper/control.hpp"
+#include "sgemm/hopper/split_pass_tuning.hpp"
 #include "sgemm/hopper/terms.hpp"
 #include "sgemm/problem.hpp"
 

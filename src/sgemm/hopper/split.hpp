@@ -13,6 +13,7 @@
 #include "sgemm/hopper/outliers.hpp"
 #include "sgemm/hopper/sample.hpp"
 #include "sgemm/hopper/select_path.hpp"
+#include "sgemm/hopper/split_pass_tuning.hpp"
 #include "sgemm/hopper/terms.hpp"
 
 namespace KW_TARGET::hopper {

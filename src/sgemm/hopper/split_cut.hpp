@@ -11,6 +11,7 @@
 #include "gpu/device.hpp"
 #include "sgemm/hopper/packed_layout.hpp"
 #include "sgemm/hopper/split_items.hpp"
+#include "sgemm/hopper/split_pass_tuning.hpp"
 #include "sgemm/hopper/tuning.hpp"
 #include "sgemm/problem.hpp"
 

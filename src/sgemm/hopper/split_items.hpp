@@ -6,6 +6,7 @@
 #include "gpu/device.hpp"
 #include "host_device.hpp"
 #include "sgemm/hopper/packed_layout.hpp"
+#include "sgemm/hopper/split_pass_tuning.hpp"
 #include "sgemm/hopper/tuning.hpp"
 
 namespace kw::hopper {

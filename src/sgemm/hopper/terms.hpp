@@ -12,6 +12,7 @@
 #include "sgemm/hopper/element_terms.hpp"
 #include "sgemm/hopper/params.hpp"
 #include "sgemm/hopper/peaks.hpp"
+#include "sgemm/hopper/split_pass_tuning.hpp"
 #include "sgemm/hopper/stored_operand.hpp"
 
 namespace KW_TARGET::hopper {

@@ -1,5 +1,5 @@
 // The split kernels' tuning, as data: the schemes, the tiles with their times, and the constants of
-// every heuristic in plan.hpp and of the split pass.
+// every heuristic in plan.hpp. Those of the split pass: split_pass_tuning.hpp.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Scheme {
   int pieces;
   std::int64_t min_k;      // the least k that the kernels take; below, FP32's bound would not hold
   std::int64_t chosen_k;   // from here on the errors stay under those of FP32 products on the GPU
-  std::int64_t chosen_mn;  // and from so many elements of C on (the vendor cuts k for fewer)
+  std::int64_t chosen_mn;  // and from so many elements of C on
   float low_unscale;       // what the low products are multiplied by before they join the sums
   // That one sum adds up, in tiles without totals in registers: with 128 a model has bf16x6 up to
   // 2.2 times as wrong as FP32 on drawn data, with 32 up to 1.14, fp16x3 in windows of 64 with 128
@@ -51,7 +51,7 @@ inline constexpr Scheme fp16x3_scheme = {
     .pieces = split::fp16_pieces,
     .min_k = 32,
     .chosen_k = 512,
-    .chosen_mn = 128 * 128 * 128,  // a tile for nearly each SM of an H200
+    .chosen_mn = 900 * 900,
     .low_unscale = split::low_unscale,
     .windows_per_total = 128,
     .low = {2, {{1, 0}, {0, 1}}},
@@ -136,6 +136,10 @@ constexpr std::int64_t stages_per_total(const Scheme& scheme, const Tile& tile) 
   return has_totals(scheme, tile) ? never : tile.stages_of(scheme.windows_per_total);
 }
 
+// With fewer elements of C the vendor cuts k into parts, so that its sums are short and its errors
+// small: a tile for nearly each SM of an H200.
+constexpr std::int64_t few_outputs = 128 * 128 * 128;
+
 // One row a tile. The times were fitted to random products on an H200 (driver 580.159, CUDA
 // 13.0), bf16x6's to results/h200/explored-choice-tail.txt; they serve the choice among tiles and
 // against the kernels in plain fp32 (plan.hpp). `best_tflops`: of the whole call, where measured,
@@ -154,7 +158,7 @@ struct TileRow {
   double best_tflops = 0;
   bool fp16 = false;              // the scheme
   std::int64_t chosen_mn = 0;     // in place of the scheme's, where not 0
-  std::int64_t most_windows = 0;  // in place of max_windows_without_totals, where not 0
+  std::int64_t most_windows = 0;  // of few outputs, in place of max_windows_without_totals
   // Has an instance for a triangle of C, or for ranges of k (shaped_scheduler.hpp).
   bool triangles = false, ranges = false;
 };
@@ -258,6 +262,11 @@ inline constexpr TileRow bf16x6_tiles[] = {
      .unaligned_stage_us = 0.3},
 };
 
+// Of fewer outputs than few_outputs, of whose sums the vendor makes several: errors at most 0.56
+// times the vendor's with runs of so many windows, for numbers of [0, 1); up to 0.96 times with 64,
+// and 1.17 times with 94 (results/h200/explored-split-mid.txt).
+constexpr std::int64_t windows_of_wide_tiles = 40;
+
 inline constexpr TileRow fp16x3_tiles[] = {
     {.name = "hopper_fp16x3_128x128",
      .tile = {.m64_blocks = 1, .bn = 128, .stages = 6, .window = 2},
@@ -267,6 +276,7 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .shift_us = 0.6,
      .best_tflops = 232.7,  // 8192
      .fp16 = true,
+     .most_windows = windows_of_wide_tiles,
      .triangles = true,
      .ranges = true},
     {.name = "hopper_fp16x3_128x144",
@@ -275,7 +285,8 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .tile_us = 4.2,
      .stage_us = 0.504,
      .shift_us = 0.9,
-     .fp16 = true},
+     .fp16 = true,
+     .most_windows = windows_of_wide_tiles},
     // Windows of three stages: a third fewer additions of windows to sums, which is energy, and a
     // slower beginning and end. Where it wins, with a k of 3000 and more, by 4 to 8 %.
     {.name = "hopper_fp16x3_128x144w96",
@@ -284,7 +295,8 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .tile_us = 5.8,
      .stage_us = 0.476,
      .shift_us = 0.9,
-     .fp16 = true},
+     .fp16 = true,
+     .chosen_mn = few_outputs},
     {.name = "hopper_fp16x3_64x128",
      .tile = {.m64_blocks = 1, .bn = 128, .stages = 6, .shares_rows = true},
      .launch_us = 8.2,
@@ -336,9 +348,9 @@ constexpr int most_looks = 32;  // at the progress of the others, 0.6 us each
 
 // --- the choice among tiles
 
-// Where the vendor's sums are short (below fp16x3's chosen_mn), no tile without totals in registers
-// is chosen for more windows. Measured at 1408 x 1408: errors at most 1.5 times the vendor's with
-// 128 windows, up to 1.9 times with 512.
+// Where the vendor's sums are short (few_outputs), no tile without totals in registers is chosen
+// for more windows. Measured at 1408 x 1408: errors at most 1.5 times the vendor's with 128
+// windows, up to 1.9 times with 512.
 constexpr std::int64_t max_windows_without_totals = 128;
 // What the split pass reads and writes in a microsecond where L2 keeps the packed operands, and
 // else, as a share of memory's bandwidth. Fitted to random products on an H200 and an H100.
@@ -347,51 +359,5 @@ constexpr double split_pass_share_of_memory = 0.6;
 constexpr double edge_wave_share = 0.5;  // of shift_us, where only tiles at an edge store so
 // By so much a split kernel's prediction must be below that of the kernels in plain fp32.
 constexpr double choice_margin = 1.05;
-
-// --- the split pass
-
-// What the split pass runs for: the pieces of bf16x6; the scales of fp16x3's rows; its pieces by
-// these; its pieces by scales that each block samples for itself.
-enum class SplitPass { bf16, sample, fp16, sampled_fp16 };
-// Four blocks move more at a time: 4096 cubed from 629 to 618 us. Where blocks sample, three have
-// longer items for that; in bf16 1536 cubed takes 77 us with three and 78 with four.
-constexpr int split_blocks_per_sm(SplitPass pass) { return pass == SplitPass::fp16 ? 4 : 3; }
-constexpr int stages_at_once = 2;         // stages whose loads are under way together
-constexpr int sampled_stages = 4;         // of 32 along k, of each row
-constexpr int sample_room = 2;            // by so much a sample may miss a row's largest exponent
-constexpr int largest_diagonal = 11;      // by so much a row's diagonal may outweigh its sample
-constexpr int max_range_blocks = 512;     // blocks that write ranges
-constexpr unsigned listed_outliers = 64;  // that a work item's list holds
-// How long an outlier of A and one of B take in a tile (H200: 4096 in A of 8192 cubed 0.13 us each,
-// 1024 in B of 4096 cubed 1.9 us), and which share of the product's time all of them may take:
-// bf16x6 would take twice the product's. So many are few in any product.
-constexpr int outlier_ns[] = {150, 2000};
-constexpr double outlier_share = 0.25;
-constexpr int few_outliers = 256;
-// The elements of C that terms.hpp looks at, at so many places of k each, and from which share of
-// their sum on a product counts: below, FP32 hardly adds it either.
-constexpr int sampled_elements = 32, sampled_terms = 512;
-// So many of them a block looks at. A load along a column looks up 32 lines, and with eight warps
-// in a block that sets the time: 1024 cubed took 27 us with eight, 26 with four.
-constexpr unsigned elements_per_block = 4;
-constexpr float least_term = 0x1p-22f;
-// More of them that FP32 computes as well, and the call takes another path.
-constexpr float share_of_light_elements = 1.0f / 8;
-// The segments of k of a row block (split_segments): at most so many; a work item's start costs as
-// much as so many stages; in a single round of blocks the slower operand's items, those of an
-// operand that does not lie along k, set the time.
-constexpr std::int64_t max_segments = 64;
-constexpr double segment_start_stages = 0.5;
-constexpr double slower_operand = 4.0 / 3.0;
-// What decides how fp16x3's pass is cut (split_cut.hpp), in stages of an A along k: a stage of any
-// other operand, an item's sample, a launch that samples all rows; and to which share of the
-// others' time such a launch, and one round, must be predicted to come: from 6144 on neither wins.
-// Fitted to 1536 to 4096 cubed with all transposes (results/h200/explored-squares.txt): 56.0
-// to 53.2 us at 1536, 106 to 103 at 2048.
-constexpr double slow_stage = 1.75;
-constexpr double sample_stages = 4;
-constexpr double sample_launch_stages = 7;
-constexpr double launch_share = 0.97;
-constexpr double one_round_share = 0.95;
 
 }  // namespace kw::hopper
