@@ -46,16 +46,15 @@ inline constexpr Scheme bf16x6_scheme = {.fp16 = false,
                                          .high = {1, {{0, 0}}}};
 
 // The low pieces are split::low_scale times too large.
-inline constexpr Scheme fp16x3_scheme = {
-    .fp16 = true,
-    .pieces = split::fp16_pieces,
-    .min_k = 32,
-    .chosen_k = 512,
-    .chosen_mn = 900 * 900,
-    .low_unscale = split::low_unscale,
-    .windows_per_total = 128,
-    .low = {2, {{1, 0}, {0, 1}}},
-    .high = {1, {{0, 0}}}};
+inline constexpr Scheme fp16x3_scheme = {.fp16 = true,
+                                         .pieces = split::fp16_pieces,
+                                         .min_k = 32,
+                                         .chosen_k = 512,
+                                         .chosen_mn = 900 * 900,
+                                         .low_unscale = split::low_unscale,
+                                         .windows_per_total = 128,
+                                         .low = {2, {{1, 0}, {0, 1}}},
+                                         .high = {1, {{0, 0}}}};
 
 // The shares of themselves that fp16x3's sums lose to the tensor cores, which round towards zero:
 // where signs are mixed, and where all products have one sign and few are zeros. So much is given
