@@ -1,5 +1,6 @@
 // An update of a triangle as products: of syr2k a second one with A and B exchanged, which adds to
-// the first; or one with twice the k, of copies of A and B behind each other and of B and A.
+// the first; or one with twice the k, of copies of A and B behind each other and of B and A. Of
+// syrk one of A turned over.
 #pragma once
 
 #include <utility>
@@ -73,6 +74,29 @@ struct JoinedUpdate {
     product.a = ab;
     product.b = ba;
     product.lda = product.ldb = ld;
+  }
+};
+
+// Of syrk whose A lies along k: of a copy of A that lies across it, whose stages nobody turns.
+struct TurnedUpdate {
+  Sgemm product;
+  std::size_t bytes;  // of the copy
+
+  static bool has(const Level3& p) { return p.routine == Routine::syrk && p.op_a == Op::none; }
+
+  // Nowhere yet; `data` is the copy's.
+  explicit TurnedUpdate(const Level3& p, void* data = nullptr)
+      : product(Updates(p).product[0]), bytes(bytes_of_copy(p.k, p.m)) {
+    product.op_a = Op::transpose, product.op_b = Op::none;
+    product.lda = product.ldb = ld_of_copy(p.m);
+    product.a = product.b = static_cast<float*>(data);
+  }
+  double copy_us() const {
+    constexpr double launch_us = 4, bytes_per_us = 3e6;
+    return launch_us + 2 * static_cast<double>(bytes) / bytes_per_us;
+  }
+  Status copy(const Level3& p, void* data, Stream stream) const {
+    return copy_turned(p.a, p.lda, static_cast<float*>(data), product.lda, p.m, p.k, stream);
   }
 };
 

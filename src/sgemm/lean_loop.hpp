@@ -18,6 +18,9 @@ class LeanRing {
   static constexpr int size = tile.stages * S::stage;
 
  public:
+  // Whether copies of some stages are of more code than products should wait for.
+  static constexpr bool has_slow_stages = false;
+
   // `left`: whole stages behind the first one.
   __device__ __forceinline__ LeanRing(float* shared, const Sgemm& p, const LeanOutputs<tile>& out,
                                       int left)
@@ -75,20 +78,18 @@ class LeanRing {
   int left_, to_fill_ = 0;
 };
 
-// Adds up all products of a block's part of C. `begin` waits for the kernel before, once all that
-// memory has no part in is computed, and says whether there is anything to do.
-template <LeanTileConfig tile, Op op_a, Op op_b, class Begin>
-__device__ __forceinline__ bool multiply_all(LeanSums<tile>& acc, float* shared, const Sgemm& p,
-                                             const LeanOutputs<tile>& out, const Begin& begin) {
+// Adds up the products of all stages of a ring: the first one of `depth` k, none where that is 0,
+// and `left` whole ones. `begin` waits for the kernel before, once all that memory has no part in
+// is computed, and says whether there is anything to do.
+template <LeanTileConfig tile, Op op_a, Op op_b, class Ring, class Begin>
+__device__ __forceinline__ bool multiply_stages(LeanSums<tile>& acc, float* shared, Ring& ring,
+                                                int depth, int left, const Begin& begin) {
   using S = LeanShape<tile>;
-  const int k = static_cast<int>(p.k), depth = (k - 1) % S::bk + 1;
-  int left = (k - depth) / S::bk;
   const LeanPlace<tile> place;
   const float *const a = shared + place.m, *const b = shared + S::bk * S::pitch_a + place.n;
-  LeanRing<tile, op_a, op_b> ring(shared, p, out, left);
   ring.compute();
   if (!begin()) return false;
-  if (k == 0) return true;
+  if (depth == 0) return true;
   const auto wait_for_next = [] {
     async_wait<tile.stages - 2>();
     __syncthreads();  // it is here, and nobody reads the stage before any more
@@ -105,6 +106,13 @@ __device__ __forceinline__ bool multiply_all(LeanSums<tile>& acc, float* shared,
   ring.fill();
   wait_for_next();
   int stage = S::stage;
+  if constexpr (Ring::has_slow_stages) {
+    for (; ring.next_is_slow(); --left, stage = ring.behind(stage)) {
+      ring.fill();
+      elements.multiply_some(acc, a + stage, b + stage, S::bk);
+      wait_for_next();
+    }
+  }
   elements.load(a + stage, b + stage, 0);
 #pragma unroll 1
   for (; left > 0; --left) {
@@ -128,6 +136,16 @@ __device__ __forceinline__ bool multiply_all(LeanSums<tile>& acc, float* shared,
     stage = next;
   }
   return true;
+}
+
+// Adds up all products of a block's part of C.
+template <LeanTileConfig tile, Op op_a, Op op_b, class Begin>
+__device__ __forceinline__ bool multiply_all(LeanSums<tile>& acc, float* shared, const Sgemm& p,
+                                             const LeanOutputs<tile>& out, const Begin& begin) {
+  constexpr int bk = LeanShape<tile>::bk;
+  const int k = static_cast<int>(p.k), depth = (k - 1) % bk + 1, left = (k - depth) / bk;
+  LeanRing<tile, op_a, op_b> ring(shared, p, out, left);
+  return multiply_stages<tile, op_a, op_b>(acc, shared, ring, depth, left, begin);
 }
 
 }  // namespace KW_TARGET

@@ -15,6 +15,7 @@
 #include "kernel.hpp"
 #include "sgemm/hopper/control.hpp"
 #include "sgemm/hopper/packed_layout.hpp"
+#include "sgemm/hopper/range_time.hpp"
 #include "sgemm/hopper/schedule.hpp"
 #include "sgemm/hopper/split_cut.hpp"
 #include "sgemm/hopper/split_items.hpp"
@@ -145,14 +146,9 @@ inline TimedSchedule fastest_of_any_runs(const TileRow& row, const Sgemm& p, con
 
   // Where k has a range a tile has as many stages as its place says: cuts of equal shares would be
   // in other places.
-  if (p.k_range != KRange::all) {
-    const bool by_row = is_by_row(p.k_range);
-    const int size = by_row ? row.tile.bm() : row.tile.bn;
-    const double share = share_in_range(p.k_range, as_int(ceil_div(by_row ? p.m : p.n, size)), size,
-                                        static_cast<double>(p.k));
-    return {whole.schedule,
-            us(rounds, 0) + share * static_cast<double>(rounds * stages) * stage_us};
-  }
+  if (p.k_range != KRange::all && row.ranges.any())
+    return {whole.schedule, ranges_us(row, p, whole.schedule)};
+  if (p.k_range != KRange::all) return whole;
   TimedSchedule in_parts = whole;
   if (2 * tiles <= sms) {
     const std::int64_t parts = std::min({sms / tiles, stages / min_k_split_stages, max_k_splits});
@@ -311,6 +307,8 @@ inline bool is_exact_enough(const TileRow& row, const Sgemm& p, const Device& de
   const Scheme& scheme = scheme_of(row.fp16);
   const std::int64_t least_mn = row.chosen_mn != 0 ? row.chosen_mn : scheme.chosen_mn;
   if (p.k < scheme.chosen_k || p.m * p.n < least_mn) return false;
+  // What a sample of such rows says is often not enough, and the call goes to bf16x6 after all.
+  if (row.fp16 && begins_apart(p.k_range) && p.k < fp16x3_from_diagonal_k) return false;
   const std::int64_t stages = longest_run(fastest_schedule(row, p, device).schedule);
   const std::int64_t most = row.most_windows != 0 ? row.most_windows : max_windows_without_totals;
   return !has_few_outputs(p) || has_totals(scheme, row.tile) || row.tile.windows(stages) <= most;
