@@ -114,7 +114,9 @@ TEST(ReduceRows, SharesAreOfLargeArrays) {
   };
   constexpr Shape shapes[] = {{ReduceOp::variance, DataType::float32, 2000, 8193, true},
                               {ReduceOp::variance, DataType::float32, 2000, 8192, false},
-                              {ReduceOp::variance, DataType::float32, 60, 200'000, false},
+                              {ReduceOp::variance, DataType::float32, 120, 200'000, false},
+                              {ReduceOp::variance, DataType::float32, 63, 500'000, false},
+                              {ReduceOp::variance, DataType::float64, 130, 200'000, false},
                               {ReduceOp::variance, DataType::float32, 130, 200'000, true},
                               {ReduceOp::variance, DataType::float32, 130, 3'000'000, false},
                               {ReduceOp::sum_of_squares, DataType::float16, 2300, 11265, false},

@@ -50,7 +50,7 @@ constexpr LowRange low_ranges[] = {{96, 256, any_number}, {160, 384, any_number}
 constexpr LowRange low_wide[] = {
     {96, 256, any_number}, {160, 384, any_number}, {248, 340, any_number}};
 constexpr LowRange low_int32_sums[] = {
-    {96, 256, any_number}, {160, 384, any_number}, {224, 448, any_number}, {256, 576, any_number}};
+    {96, 256, any_number}, {160, 384, any_number}, {224, 448, 2500}, {256, 576, 2500}};
 constexpr LowRange low_computed[] = {{96, 256, any_number}, {160, 512, any_number}};
 constexpr LowRange low_variances[] = {
     {96, 256, any_number}, {160, 512, any_number}, {224, 1500, any_number}};

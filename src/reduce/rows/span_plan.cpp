@@ -9,11 +9,11 @@ namespace {
 
 // Measured on an H200 (results/h200/explored-reduce-spans.txt).
 struct SpanTuning {
-  std::int64_t least_bytes_an_sm = 16 << 10;
+  std::int64_t least_bytes_an_sm = 48 << 10;
   // Of long rows up to so many a block: of more each is one chunk (sequences.hpp).
   std::int64_t long_row_bytes = (56 << 10) + 1, long_rows_a_block = 8;
   // Shorter ones, which else have a warp with a stage each, or of one or two bytes a block.
-  std::int64_t row_bytes = 40 << 10, rows_a_block = 3;
+  std::int64_t row_bytes = 42 << 10, rows_a_block = 3;
   std::int64_t narrow_row_bytes = 30 << 10, narrow_rows_a_block = 4;
 };
 constexpr SpanTuning span_tuning;
