@@ -1,7 +1,8 @@
 // The launches of reduce_rows and reduce_segments. Short sequences go to short_sequences.hpp, long
-// ones to chunk_blocks.hpp, large arrays of those of up to some KB to segment_pieces.hpp,
-// segment_tiles.hpp and staged_rows.hpp, of longer segments to segment_shares.hpp. The element
-// types are shared by two translation units, which compile side by side.
+// ones to chunk_blocks.hpp, few long rows where order cannot show to row_spans.hpp, large arrays of
+// those of up to some KB to segment_pieces.hpp, segment_tiles.hpp and staged_rows.hpp, of longer
+// segments to segment_shares.hpp. The element types are shared by two translation units, which
+// compile side by side.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "reduce/dispatch.hpp"
 #include "reduce/gpu_kernels.hpp"
 #include "reduce/rows/few_rows.hpp"
+#include "reduce/rows/row_spans.hpp"
 #include "reduce/rows/staged_rows.hpp"
 #include "reduce/segments/few_segments.hpp"
 #include "reduce/segments/segment_pieces.hpp"
@@ -139,6 +141,10 @@ SharePlan share_plan(const Reduce& p, const Device& device) {
        WarpShare<Accumulator<kind, T>>::beside_bytes, share_threads<kind> / warp_lanes - 1},
       device);
 }
+template <ReduceKind kind, class T>
+SpanPlan span_plan(const Reduce& p, const Device& device) {
+  return takes_whole<Accumulator<kind, T>, T> ? plan_spans(p, device) : SpanPlan{};
+}
 // Room for the totals of shares, and for lists behind it where a segment may be too long.
 template <ReduceKind kind, class T>
 struct ShareRoom {
@@ -245,12 +251,22 @@ struct LaunchSequences {
   }
 
   template <ReduceKind kind, class T>
+  Status spans(const T* data, const Sequences& rows, const SpanPlan& plan) const {
+    return gpu::launch(reduce_row_spans_kernel<kind, T>, config(static_cast<unsigned>(plan.blocks)),
+                       data, rows, plan.span, reinterpret_cast<Letter*>(workspace.tickets), sink());
+  }
+
+  template <ReduceKind kind, class T>
   Status rows(const T* data) const {
     const Sequences rows = {p.rows, p.cols, p.ld, nullptr, (p.rows - 1) * p.ld + p.cols};
     const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
     if (p.rows <= at_once && p.cols > most_of_a_warp<T> && p.cols <= smallest_chunk<T>) {
       return gpu::launch(reduce_few_rows_kernel<kind, T>, config(static_cast<unsigned>(p.rows)),
                          data, rows, sink());
+    }
+    if constexpr (takes_whole<Accumulator<kind, T>, T>) {
+      if (const SpanPlan plan = span_plan<kind, T>(p, device); plan.blocks > 0)
+        return spans<kind>(data, rows, plan);
     }
     const StagedElement element = staged_element<kind, T>(p.cols <= order_lanes<T>);
     const int stages = stages_of_rows(p, element, device);
@@ -359,6 +375,7 @@ struct WorkspaceBytes {
   std::size_t operator()() const {
     using Total = typename Accumulator<kind, T>::Total;
     if (p.shape == ReduceShape::rows) {
+      if (span_plan<kind, T>(p, device).blocks > 0) return 0;
       if (share_plan<kind, T>(p, device).warps > 0) return ShareRoom<kind, T>(p, {}).bytes;
       const std::int64_t chunks = p.rows > 1 ? chunk_count<T>(p.cols) : 1;
       return chunks > 1 ? static_cast<std::size_t>(p.rows * chunks) * sizeof(Total) : 0;

@@ -1,5 +1,6 @@
-// Long rows through host SIMT: variances by shares (src/reduce/segments/segment_shares.hpp), and
-// the bits of a row beside those that it has alone.
+// Long rows through host SIMT: variances by shares (src/reduce/segments/segment_shares.hpp), where
+// order cannot show by spans (src/reduce/rows/row_spans.hpp), and the bits of a row beside those
+// that it has alone.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -10,6 +11,9 @@
 #include <random>
 #include <string_view>
 #include <vector>
+
+#include "reduce/rows/row_shares.hpp"
+#include "reduce/rows/span_plan.hpp"
 
 #ifdef KW_HAVE_HOST_SIMT
 #include "sequences_cases.hpp"
@@ -40,6 +44,102 @@ TEST(ReduceRows, VariancesByShares) {
     }
   }
   verify_sequences(cases);
+}
+
+// Six blocks: a row of which one has all, several have a part, and that ends with a span; next to
+// each other and with gaps, at any place of a pack.
+TEST(ReduceRows, BySpans) {
+  const OneWorker one;
+  host_simt::options().multiprocessors = 2;
+  struct Shape {
+    std::int64_t rows, bytes, gap, misalign;
+  };
+  constexpr Shape shapes[] = {
+      {2, 300000, 0, 1}, {6, 57600, 0, 0}, {9, 60008, 40, 3}, {3, 115200, 8, 0}, {40, 57352, 0, 1}};
+  std::vector<check::ReduceCase> cases;
+  for (const DataType type : all_types) {
+    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::min, ReduceOp::argmax,
+                              ReduceOp::l2_norm, ReduceOp::max_norm, ReduceOp::min_max}) {
+      for (const Shape& shape : shapes) {
+        check::ReduceCase c = sequences_case(ReduceShape::rows, op, type);
+        c.rows = shape.rows, c.cols = shape.bytes / static_cast<std::int64_t>(size_of(type));
+        c.ld_pad = shape.gap, c.misalign = shape.misalign;
+        cases.push_back(c);
+      }
+    }
+  }
+  verify_sequences(cases);
+}
+
+// Few long rows, fewer of shorter ones, and not of a small array; all elements, by no more blocks
+// than an SM has at once.
+TEST(ReduceRows, SpansAreOfFewLongRows) {
+  struct Shape {
+    DataType type;
+    std::int64_t rows, cols;
+    bool has_spans;
+  };
+  constexpr Shape shapes[] = {
+      {DataType::float32, 37, 14593, false},     {DataType::float32, 38, 14593, true},
+      {DataType::float32, 3167, 14337, true},    {DataType::float32, 3168, 14337, false},
+      {DataType::float32, 1188, 14336, true},    {DataType::float32, 1189, 14336, false},
+      {DataType::float32, 1188, 10239, false},   {DataType::float64, 500, 5120, true},
+      {DataType::bfloat16, 1584, 15360, true},   {DataType::bfloat16, 1585, 15360, false},
+      {DataType::int8, 1584, 30719, false},      {DataType::int8, 2, 1'000'000'000, true},
+      {DataType::float32, 1, 100'000'000, false}};
+  Device device;
+  device.sm_count = 132;
+  for (const Shape& shape : shapes) {
+    Reduce p;
+    p.op = ReduceOp::max, p.type = shape.type, p.shape = ReduceShape::rows;
+    p.rows = shape.rows, p.cols = p.ld = shape.cols;
+    const SpanPlan plan = plan_spans(p, device);
+    SCOPED_TRACE(testing::Message() << shape.rows << " x " << shape.cols);
+    EXPECT_EQ(plan.blocks > 0, shape.has_spans);
+    if (plan.blocks == 0) continue;
+    EXPECT_LE(plan.blocks, std::int64_t{span_blocks_an_sm} * device.sm_count);
+    EXPECT_GE(plan.blocks * plan.span, p.elements());
+    EXPECT_LT((plan.blocks - 1) * plan.span, p.elements());
+  }
+}
+
+// Long rows that are shared among blocks: variances, and where a block of 256 threads has too much
+// to add, of large arrays.
+TEST(ReduceRows, SharesAreOfLargeArrays) {
+  struct Shape {
+    ReduceOp op;
+    DataType type;
+    std::int64_t rows, cols;
+    bool has_shares;
+  };
+  constexpr Shape shapes[] = {{ReduceOp::variance, DataType::float32, 2000, 8193, true},
+                              {ReduceOp::variance, DataType::float32, 2000, 8192, false},
+                              {ReduceOp::variance, DataType::float32, 120, 200'000, false},
+                              {ReduceOp::variance, DataType::float32, 63, 500'000, false},
+                              {ReduceOp::variance, DataType::float64, 130, 200'000, false},
+                              {ReduceOp::variance, DataType::float32, 130, 200'000, true},
+                              {ReduceOp::variance, DataType::float32, 130, 3'000'000, false},
+                              {ReduceOp::sum_of_squares, DataType::float16, 2300, 11265, false},
+                              {ReduceOp::sum_of_squares, DataType::float16, 2400, 11265, true},
+                              {ReduceOp::l2_norm, DataType::bfloat16, 2400, 11265, true},
+                              {ReduceOp::l2_norm, DataType::bfloat16, 2400, 11264, false},
+                              {ReduceOp::mean, DataType::float16, 2000, 50'000, false},
+                              {ReduceOp::mean, DataType::float16, 2100, 50'000, true},
+                              {ReduceOp::l2_norm, DataType::float64, 700, 50'000, true},
+                              {ReduceOp::l2_norm, DataType::float64, 600, 50'000, false},
+                              {ReduceOp::l2_norm, DataType::int64, 700, 50'000, false},
+                              {ReduceOp::sum, DataType::float32, 5000, 50'000, false},
+                              {ReduceOp::max, DataType::float16, 5000, 50'000, false}};
+  Device device;
+  device.sm_count = 132;
+  for (const Shape& shape : shapes) {
+    Reduce p;
+    p.op = shape.op, p.type = shape.type, p.shape = ReduceShape::rows;
+    p.rows = shape.rows, p.cols = p.ld = shape.cols;
+    EXPECT_EQ(rows_have_shares(p, device), shape.has_shares)
+        << to_string(shape.op) << " of " << to_string(shape.type) << ", " << shape.rows << " x "
+        << shape.cols;
+  }
 }
 
 // Rows and arrays of bytes that hold elements of any type, reduced through host SIMT.
@@ -80,14 +180,15 @@ class RowsAndArrays {
   std::vector<unsigned> tickets_ = std::vector<unsigned>(ticket_count, 0);
 };
 
-// Rows of a chunk, of some more, and of many: by stages, by shares, by blocks.
+// Rows of a chunk, of some more, and of many: by stages, by shares, by blocks, by spans.
 TEST(ReduceRows, HaveTheBitsThatTheyHaveAlone) {
   const OneWorker one;
   constexpr std::int64_t rows = 6;
-  for (const std::int64_t bytes : {1120, 16000, 20000, 31000, 48000}) {
+  for (const std::int64_t bytes : {1120, 16000, 20000, 31000, 48000, 60000}) {
     RowsAndArrays arrays(static_cast<std::size_t>(rows * bytes) + 64);
     for (const DataType type : all_types) {
-      for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance, ReduceOp::l2_norm}) {
+      for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance, ReduceOp::l2_norm,
+                                ReduceOp::argmin, ReduceOp::min_max}) {
         const std::int64_t cols = bytes / static_cast<std::int64_t>(size_of(type));
         const std::vector<std::byte> together = arrays.results(op, type, rows, cols, 0);
         const std::size_t size = together.size() / rows;

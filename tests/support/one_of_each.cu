@@ -5,6 +5,7 @@
 #include "reduce/chunks/chunk_blocks.hpp"
 #include "reduce/columns/columns.hpp"
 #include "reduce/rows/few_rows.hpp"
+#include "reduce/rows/row_spans.hpp"
 #include "reduce/rows/staged_rows.hpp"
 #include "reduce/segments/few_segments.hpp"
 #include "reduce/segments/segment_pieces.hpp"
@@ -57,6 +58,7 @@ constexpr int shaped = first_tile(
       reinterpret_cast<const void*>(reduce_pieces_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_shares_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_few_rows_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_row_spans_kernel<ReduceKind::max, float>),
       reinterpret_cast<const void*>(reduce_tiles_kernel<sum, float>),
       reinterpret_cast<const void*>(
           rowwise::plain_rows_of_lanes<false, float16, 8, rowwise::plain_packs<float16>>),

@@ -45,6 +45,12 @@ struct LowRange {
 };
 constexpr std::int64_t any_number = std::numeric_limits<std::int64_t>::max();
 constexpr LowRange low_ranges[] = {{96, 256, any_number}, {160, 384, any_number}, {224, 448, 768}};
+// Of eight bytes, but for norms, sums of integers and variances, and sums of int32, which are of as
+// many (explored-reduce-spans.txt).
+constexpr LowRange low_wide[] = {
+    {96, 256, any_number}, {160, 384, any_number}, {248, 340, any_number}};
+constexpr LowRange low_int32_sums[] = {
+    {96, 256, any_number}, {160, 384, any_number}, {224, 448, 2500}, {256, 576, 2500}};
 constexpr LowRange low_computed[] = {{96, 256, any_number}, {160, 512, any_number}};
 constexpr LowRange low_variances[] = {
     {96, 256, any_number}, {160, 512, any_number}, {224, 1500, any_number}};
@@ -99,6 +105,10 @@ std::span<const LowRange> low_ranges_of(const Reduce& problem) {
   if (has_wide_lanes(problem)) return low_narrow_computed;
   if (bytes < 4) return low_narrow;
   if (problem.op == ReduceOp::l2_norm && bytes == 8) return low_computed;
+  if (bytes == 8 && (problem.type == DataType::float64 || !adds_up(problem.op))) return low_wide;
+  if (problem.type == DataType::int32 &&
+      (problem.op == ReduceOp::sum || problem.op == ReduceOp::mean))
+    return low_int32_sums;
   return low_ranges;
 }
 

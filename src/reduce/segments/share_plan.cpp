@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "arithmetic.hpp"
-#include "reduce/rows/staged_plan.hpp"
+#include "reduce/rows/row_shares.hpp"
 
 namespace kw {
 namespace {
@@ -21,10 +21,6 @@ struct ShareTuning {
   // Shorter ones that are alike do better with a stage a warp (staged_plan.hpp); of few long ones
   // blocks find the chunks themselves.
   std::int64_t least_mean_bytes = 12 << 10, most_mean_bytes = 2 << 20;
-  // Variances of rows that are too long for a warp with a stage
-  // (results/h200/explored-reduce-halves.txt).
-  std::int64_t least_bytes_of_rows_an_sm = 96 << 10, least_row_bytes = staged_to_of_variances + 1,
-               most_row_bytes = 768 << 10;
   std::int64_t segment_bytes = 9 << 10;  // what one costs beside its elements: a warp's latency
   std::size_t least_shared_bytes = 96 << 10;
   int least_capability = 90;  // with a copy engine
@@ -32,20 +28,22 @@ struct ShareTuning {
 };
 constexpr ShareTuning share_tuning;
 
+bool segments_have_shares(const Reduce& p, const ShareElement& element, const Device& device) {
+  const ShareTuning& of = share_tuning;
+  if (p.shape != ReduceShape::segments || p.segments == 0) return false;
+  const std::int64_t bytes = p.elements() * element.bytes, mean_bytes = bytes / p.segments;
+  const bool are_few = p.segments <= of.few_segments && p.op != ReduceOp::variance;
+  const std::int64_t least_an_sm = are_few ? of.least_bytes_of_few_an_sm : of.least_bytes_an_sm;
+  return bytes >= least_an_sm * device.sm_count && mean_bytes >= of.least_mean_bytes &&
+         mean_bytes <= of.most_mean_bytes;
+}
+
 bool has_shares(const Reduce& p, const ShareElement& element, const Device& device) {
   const ShareTuning& of = share_tuning;
-  const std::int64_t sequences = p.sequences();
-  const bool is_variance = p.op == ReduceOp::variance, are_rows = p.shape == ReduceShape::rows;
-  if (sequences == 0 || (are_rows ? !is_variance : p.shape != ReduceShape::segments)) return false;
-  const std::int64_t bytes = p.elements() * element.bytes, mean_bytes = bytes / sequences;
-  const bool are_few = sequences <= of.few_segments && !is_variance;
-  const std::int64_t least_an_sm = are_rows  ? of.least_bytes_of_rows_an_sm
-                                   : are_few ? of.least_bytes_of_few_an_sm
-                                             : of.least_bytes_an_sm;
-  return bytes >= least_an_sm * device.sm_count &&
-         mean_bytes >= (are_rows ? of.least_row_bytes : of.least_mean_bytes) &&
-         mean_bytes <= (are_rows ? of.most_row_bytes : of.most_mean_bytes) &&
-         device.compute_capability >= of.least_capability && device.warp_size == of.warp_size &&
+  const bool is_wanted = p.shape == ReduceShape::rows ? rows_have_shares(p, device)
+                                                      : segments_have_shares(p, element, device);
+  return is_wanted && device.compute_capability >= of.least_capability &&
+         device.warp_size == of.warp_size &&
          device.shared_bytes_per_block_optin >= of.least_shared_bytes;
 }
 
