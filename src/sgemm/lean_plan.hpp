@@ -49,14 +49,15 @@ inline double lean_share_along_k(const LeanTileConfig& tile, const Sgemm& p) {
   return static_cast<double>(along) / (tile.bm() + tile.bn()) - 0.5;
 }
 
-// Blocks one after the other on an SM, with so many an SM on average (small_rounds). Where they fit
-// side by side, the warps of an odd number of small blocks lie unevenly on an SM's four schedulers,
-// and SMs that have a block fewer leave more of L2 to the others.
+// Blocks one after the other on an SM, with so many an SM on average (small_rounds). Where they do
+// not all fit at once, some SMs have one more than others. Where they fit side by side, the warps
+// of an odd number of small blocks lie unevenly on an SM's four schedulers, and SMs that have a
+// block fewer leave more of L2 to the others.
 inline double lean_rounds(const LeanTile& tile, double blocks) {
   constexpr double schedulers = 4;
   const int most = tile.config.blocks_per_sm, warps = tile.config.warps();
   const double rounds = small_rounds(blocks, most, tile.times.together);
-  if (blocks > most) return rounds;
+  if (blocks > most) return rounds + lean_one_more * (std::ceil(blocks) - blocks);
   const double busiest = std::ceil(rounds * warps / schedulers) * schedulers / warps;
   return rounds + lean_uneven * (busiest - rounds) - lean_fewer * (rounds - blocks);
 }

@@ -26,11 +26,14 @@ namespace KW_TARGET {
 namespace {
 
 // A plan's time, cost and workspace: what its parts take together, and so much longer.
-void add_up_parts(Plan<Sgemm>& plan, double more_us) {
-  plan.time_us = plan.cost = ragged_tuning.longer * more_us;
+void add_up_parts(Plan<Sgemm>& plan, const Sgemm& tiles, const Device& device, double more_us) {
+  const RaggedBeside beside = ragged_beside(plan.parts[0], tiles, device);
+  plan.time_us = plan.cost = ragged_tuning.longer * (more_us + beside.us);
+  double share = 1;
   for (const Choice<Sgemm>& part : plan.parts) {
-    plan.time_us += ragged_tuning.longer * part.plan.time_us;
-    plan.cost += ragged_tuning.longer * part.plan.cost;
+    plan.time_us += ragged_tuning.longer * share * part.plan.time_us;
+    plan.cost += ragged_tuning.longer * share * part.plan.cost;
+    share = beside.share;
   }
   plan.workspace_bytes = bytes_of_parts(plan);
 }
@@ -43,7 +46,7 @@ Plan<Sgemm> plan_several(const Sgemm& p, const Device& device, RaggedCut cut) {
   plan.parts.reserve(static_cast<std::size_t>(parts.count));
   for (int i = 0; i < parts.count; ++i)
     plan.parts.push_back(select_in_one_launch(parts.part[i], device));
-  add_up_parts(plan, 0);
+  add_up_parts(plan, parts.part[0], device, 0);
   return plan;
 }
 
@@ -77,7 +80,7 @@ Choice<Sgemm> select_tiles(const Sgemm& tiles, const Device& device, int* tile) 
     part.workspace_bytes = own.plan.workspace_bytes(1);
     part.data.set(own.plan);
   }
-  add_up_parts(*plan, ragged_tuning.behind_us);
+  add_up_parts(*plan, parts.part[0], device, ragged_tuning.behind_us);
   plan->data.set(data);
   return plan;
 }

@@ -6,9 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
+#include "arithmetic.hpp"
 #include "sgemm/beside.hpp"
+#include "sgemm/lean_plan.hpp"
 #include "sgemm/problem.hpp"
+#include "sgemm/stream/schedule.hpp"
 
 namespace kw {
 
@@ -25,7 +29,12 @@ struct RaggedTuning {
   double behind_us;
   // A sum of predictions, each the least of many, is too short by so much.
   double longer;
+  // Where tiles of lean_tile all run at once, and such a share of the multiprocessors has a block
+  // fewer, the other parts take so much of their time. Where tiles of stream_tile take all
+  // multiprocessors, those of the next call wait for the other parts, so much longer.
+  double room, beside_share, full_us;
 };
+// The last three: results/h200/explored-choice-terms.txt.
 inline constexpr RaggedTuning ragged_tuning = {.tile = 32,
                                                .max_left = 8,
                                                .min_flops = 2e8,
@@ -33,7 +42,10 @@ inline constexpr RaggedTuning ragged_tuning = {.tile = 32,
                                                .tickets = 1 << 12,
                                                .several_share = 0.95,
                                                .behind_us = 2.5,
-                                               .longer = 1.02};
+                                               .longer = 1.02,
+                                               .room = 1.0 / 16,
+                                               .beside_share = 0.25,
+                                               .full_us = 3};
 
 // Rows or columns beyond the last tile, where they are few.
 inline std::int64_t ragged_left_over(std::int64_t size) {
@@ -99,6 +111,38 @@ struct RaggedParts {
     return i == 0 ? 0 : ticket_count - static_cast<std::size_t>(i * ragged_tuning.tickets);
   }
 };
+
+// What the other parts add to the tiles' launch: so much of their own time, and so much more.
+struct RaggedBeside {
+  double share = 1, us = 0;
+};
+// Whether enough multiprocessors have a block fewer than the others, where all run at once.
+inline bool ragged_has_room(std::int64_t blocks, const Device& device) {
+  const std::int64_t sms = std::max(1, device.sm_count);
+  return static_cast<double>(ceil_div(blocks, sms) * sms - blocks) >=
+         ragged_tuning.room * static_cast<double>(sms);
+}
+inline RaggedBeside beside_lean(const LeanTileConfig& tile, const Sgemm& p, const Device& device) {
+  const std::int64_t blocks = lean_tile_count(tile, p);
+  const std::int64_t at_once = std::int64_t{std::max(1, device.sm_count)} * tile.blocks_per_sm;
+  if (blocks > at_once || !ragged_has_room(blocks, device)) return {};
+  return {.share = ragged_tuning.beside_share};
+}
+// Measured with a tile or a cluster each; blocks that share tiles do not wait.
+inline RaggedBeside beside_stream(const StreamSchedule& s, const Device& device) {
+  const bool a_tile_each = s.whole_tiles == s.tiles && s.blocks == s.tiles;
+  if (ragged_has_room(s.blocks, device) || (!s.in_clusters() && !a_tile_each)) return {};
+  return {.us = ragged_tuning.full_us};
+}
+inline RaggedBeside ragged_beside(const Choice<Sgemm>& tiles, const Sgemm& p,
+                                  const Device& device) {
+  const std::string_view name = tiles.kernel->name;
+  for (const LeanTile& tile : lean_tiles)
+    if (name == tile.name) return beside_lean(tile.config, p, device);
+  for (const StreamTile& tile : stream_tiles)
+    if (name == tile.name) return beside_stream(tiles.plan.data.get<StreamSchedule>(), device);
+  return {};
+}
 
 // How blocks behind the tiles' compute rows or columns, and how long that takes beside a launch:
 // the cut of the least prediction for blocks that have a multiprocessor each.

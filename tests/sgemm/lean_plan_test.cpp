@@ -111,6 +111,9 @@ TEST(LeanPlan, OddNumbersOfSmallBlocksTakeLonger) {
       << "half of the multiprocessors have two";
   EXPECT_DOUBLE_EQ(lean_rounds(small, 25), small_rounds(25, 10, small.times.together))
       << "more than fit";
+  EXPECT_DOUBLE_EQ(lean_rounds(small, 24.25),
+                   small_rounds(24.25, 10, small.times.together) + 0.75 * lean_one_more)
+      << "a quarter of the multiprocessors have 25";
   const LeanTile& large = test::tile_named(lean_tiles, "lean_64x64");
   EXPECT_DOUBLE_EQ(lean_rounds(large, 3), 3) << "a warp a scheduler";
 }

@@ -9,6 +9,7 @@
 
 #include "sgemm/stream/plan.hpp"
 #include "sgemm/thin_choice.hpp"
+#include "tile_support.hpp"
 
 namespace kw {
 namespace {
@@ -85,6 +86,58 @@ TEST(RaggedPlan, PartsCoverCOnceAndReadTheirOperands) {
       }
     }
   }
+}
+
+// Blocks of a lean tile that leave multiprocessors with one fewer have the other parts beside them.
+TEST(RaggedPlan, OtherPartsRunBesideLeanTilesThatLeaveRoom) {
+  const LeanTileConfig& tile = test::tile_named(lean_tiles, "lean_64x64").config;
+  const auto share = [&](std::int64_t blocks) {
+    return beside_lean(tile, ragged_product(64, 64 * blocks, 100), ragged_device()).share;
+  };
+  EXPECT_EQ(share(132 + 100), ragged_tuning.beside_share);
+  EXPECT_EQ(share(2 * 132 - 9), ragged_tuning.beside_share);
+  EXPECT_EQ(share(2 * 132 - 8), 1) << "less than a sixteenth has one fewer";
+  EXPECT_EQ(share(2 * 132), 1);
+  EXPECT_EQ(share(5 * 132 - 60), ragged_tuning.beside_share);
+  EXPECT_EQ(share(5 * 132 + 60), 1) << "not at once";
+  EXPECT_EQ(beside_lean(tile, ragged_product(64, 64 * 200, 100), ragged_device()).us, 0);
+}
+
+// The next call's tiles find multiprocessors taken.
+TEST(RaggedPlan, TilesThatTakeAllMultiprocessorsWaitForOtherParts) {
+  const auto us = [](int tiles, int blocks, int whole_tiles, int cluster) {
+    StreamSchedule s;
+    s.tiles = tiles;
+    s.blocks = blocks;
+    s.whole_tiles = whole_tiles;
+    s.cluster = cluster;
+    const RaggedBeside beside = beside_stream(s, ragged_device());
+    EXPECT_EQ(beside.share, 1);
+    return beside.us;
+  };
+  EXPECT_EQ(us(130, 130, 130, 0), ragged_tuning.full_us);
+  EXPECT_EQ(us(264, 264, 264, 0), ragged_tuning.full_us);
+  EXPECT_EQ(us(115, 115, 115, 0), 0) << "there are others";
+  EXPECT_EQ(us(300, 264, 300, 0), 0) << "two tiles a block";
+  EXPECT_EQ(us(70, 264, 0, 0), 0) << "shared";
+  EXPECT_EQ(us(132, 264, 0, 2), ragged_tuning.full_us);
+}
+
+TEST(RaggedPlan, KnowsTheTilesByTheirKernel) {
+  Kernel<Sgemm> kernel{};
+  Choice<Sgemm> tiles{&kernel, {}};
+  StreamSchedule full;
+  full.tiles = full.blocks = full.whole_tiles = 132;
+  tiles.plan.data.set(full);
+  const Sgemm p = ragged_product(64, 64 * 200, 100);
+  const auto beside = [&](const char* name) {
+    kernel.name = name;
+    return ragged_beside(tiles, p, ragged_device());
+  };
+  EXPECT_EQ(beside("lean_64x64").share, ragged_tuning.beside_share);
+  EXPECT_EQ(beside("stream_128x128").us, ragged_tuning.full_us);
+  EXPECT_EQ(beside("thin").share, 1);
+  EXPECT_EQ(beside("thin").us, 0);
 }
 
 // The tiles' kernel takes the first tickets, as many as the largest grid needs on all levels of
