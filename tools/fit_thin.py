@@ -40,7 +40,7 @@ Config = collections.namedtuple("Config", "width rows depth threads blocks_along
 Cut = collections.namedtuple(
     "Cut", "rounds steps chunks copies of_sm block_bytes repeated_bytes blocks lost_bytes kept elements width single shifted"
     " threads_shift merges passes added direct scattered parts gathered narrow_loads halvings load_halvings"
-    " four_lines keeps_steps cut_bytes touched along_k doublings part_doublings block_doublings")  # fmt: skip
+    " four_lines keeps_steps cut_bytes touched along_k doublings part_doublings block_doublings apart_touched")  # fmt: skip
 
 
 def read_tuning():
@@ -79,6 +79,7 @@ class Operands:
         self.width, self.rows = (m, n) if self.wide_is_b else (n, m)
         self.along_k = ops[1] == "T" if self.wide_is_b else ops[0] == "N"
         self.narrow_is_k = ops[0] == "N" or lda == 1 if self.wide_is_b else ops[1] == "T" or ldb == 1
+        self.narrow_ld = 1 if self.narrow_is_k else lda if self.wide_is_b else ldb
         self.aligned = (ldb if self.wide_is_b else lda) % 4 == 0
 
 
@@ -149,6 +150,7 @@ def cut(operands, block, loads, tuning, share=None, parts=1):
     of_block = operands.width * rows_of_block
     shift = sharing(of_block, parts)
     operand = 4 * operands.rows * operands.k
+    apart = operands.along_k and operands.width == 1 and not operands.narrow_is_k
     return Cut(
         rounds=ceil_div(blocks, slots), steps=steps_of_part, chunks=ceil_div(k, chunk_of(width)),
         copies=width * ceil_div(k, threads), of_sm=of_sm, block_bytes=k * (4 * rows + narrow),
@@ -167,6 +169,7 @@ def cut(operands, block, loads, tuning, share=None, parts=1):
         along_k=operands.along_k, doublings=max(0, math.log2(of_sm * threads * thread_rows * config.depth * 8 / FEW_BYTES)),
         part_doublings=0 if not reads_apart else max(0, math.log2(steps_of_part * step / tuning.constants["short_part"])),
         block_doublings=0 if not reads_apart else max(0, math.log2(at_once / 2)),
+        apart_touched=of_sm * k * min(1, (4 * 31 * operands.narrow_ld / LINE + 1) / 32) if apart else 0,
         gathered=max(1, (of_block << shift) / threads) * ceil_div(ceil_div(parts, 1 << shift), 8))  # fmt: skip
 
 
@@ -204,6 +207,8 @@ def predicted_us(c, t):
     us += t["scattered"] * c.scattered
     if c.parts > 1:
         us += t["gather"] + t["gather_loads"] * c.gathered
+    if c.apart_touched:
+        us = (us + c.apart_touched / t["touches"]) * (t["single_apart"] if c.single else 1)
     return us
 
 

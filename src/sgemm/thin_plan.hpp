@@ -239,6 +239,17 @@ inline double thin_touches(const ThinPlan& plan) {
   return sizeof(float) / run * (run + line - start) / line;
 }
 
+// Of a single column or row whose elements lie apart, the lines of the L1 cache that a warp's
+// copies touch, for each element. Along k nothing hides these
+// (results/h200/explored-thin-apart.txt).
+inline double thin_apart_touches(const ThinPlan& plan) {
+  constexpr double line = 128;
+  constexpr int lanes = 32;
+  if (plan.narrow_k == 1 || plan.width > 1 || !plan.along_k) return 0;
+  const double last = sizeof(float) * (lanes - 1) * static_cast<double>(plan.narrow_k);
+  return std::min(1.0, (last / line + 1) / lanes);
+}
+
 // How much longer memory takes than for long lines that lie alone: where a block or a load of a
 // warp has a short piece of each line, where each thread follows four lines, where much is under
 // way from many places at a time, and where blocks that share lines read them apart.
@@ -352,10 +363,15 @@ inline double predict_us(const ThinPlan& plan, const Sgemm& p, const Device& dev
   constexpr ThinTuning t = thin_tuning;
   const double blocks_of_sm = static_cast<double>(
       ceil_div<std::int64_t>(plan.blocks(p.batch), std::max(1, device.sm_count)));
-  return t.start + t.start_twice_threads * (plan.row_shift + plan.k_shift - 8) +
-         (plan.loads == ThinLoads::shifted ? t.start_shifted : 0) +
-         detail::thin_main_us(plan, p, device, blocks_of_sm) +
-         detail::thin_end_us(plan, blocks_of_sm);
+  const double us = t.start + t.start_twice_threads * (plan.row_shift + plan.k_shift - 8) +
+                    (plan.loads == ThinLoads::shifted ? t.start_shifted : 0) +
+                    detail::thin_main_us(plan, p, device, blocks_of_sm) +
+                    detail::thin_end_us(plan, blocks_of_sm);
+  const double apart = detail::thin_apart_touches(plan);
+  if (apart == 0) return us;
+  const auto k = static_cast<double>(std::min(plan.k_per_part, p.k));
+  return (us + blocks_of_sm * k * apart / t.touches) *
+         (plan.loads == ThinLoads::single ? t.single_apart : 1);
 }
 
 }  // namespace kw

@@ -115,6 +115,8 @@ struct ThinTuning {
   double repeated;     // by how much bytes beside those asked for count
   double cut_sectors;  // the same of sectors that runs of shifted lines have a part of
   double touches;      // lines of the L1 cache that a multiprocessor touches, per microsecond
+  // So much longer takes one element a load along k where a single column or row lies apart.
+  double single_apart;
   // Of the issue slots of a multiprocessor, an element of the wide operand: `width` times the
   // first, the second for each load of the narrow operand, the third, and the fourth where it is a
   // load of its own.
@@ -168,6 +170,7 @@ inline constexpr ThinTuning thin_tuning = {.tickets = 4096,
                                            .repeated = 1.982,
                                            .cut_sectors = 3.182,
                                            .touches = 2238,
+                                           .single_apart = 1.08,
                                            .fma_slots = 1.269,
                                            .narrow_slots = 3.774,
                                            .element_slots = 1.538,

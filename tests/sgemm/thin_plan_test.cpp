@@ -224,6 +224,34 @@ TEST(ThinPlan, OperandsThatL2HoldsInPartDoNotBeginEarly) {
   EXPECT_TRUE(thin_plan(product(1000, 1, 1000, Op::none, Op::none), h200()).begins_early);
 }
 
+// 32 lanes copy elements that lie 2 or 5 floats apart from 3 and 6 lines, or from one each.
+TEST(ThinPlan, ElementsThatLieApartTouchLines) {
+  Sgemm p = product(5000, 1, 2000, Op::none, Op::none);
+  const auto touches = [&](std::int64_t ldb) {
+    p.ldb = ldb;
+    return detail::thin_apart_touches(thin_plan(p, h200()));
+  };
+  EXPECT_EQ(touches(1), 0);
+  EXPECT_DOUBLE_EQ(touches(2), (31 * 2 / 32.0 + 1) / 32);
+  EXPECT_DOUBLE_EQ(touches(5), (31 * 5 / 32.0 + 1) / 32);
+  EXPECT_EQ(touches(32), 1);
+  EXPECT_EQ(touches(1000), 1);
+  p.op_b = Op::transpose;
+  EXPECT_EQ(touches(2000), 0) << "side by side";
+  p = product(5000, 1, 2000, Op::transpose, Op::none);
+  EXPECT_EQ(touches(5), 0) << "the wide operand lies across k";
+  p = product(5000, 2, 2000, Op::none, Op::none);
+  EXPECT_EQ(touches(5), 0) << "two columns";
+}
+
+TEST(ThinPlan, AVectorWithGapsTakesLonger) {
+  Sgemm p = product(3778, 1, 11578, Op::none, Op::none);
+  const auto plan = thin_plan(p, h200());
+  p.ldb = 33;
+  const double apart = predict_us(thin_plan(p, h200()), p, h200());
+  EXPECT_GT(apart, predict_us(plan, p, h200()));
+}
+
 TEST(ThinPlan, PredictsTheWayThroughTheMemory) {
   const auto us = [](const Sgemm& p) { return predict_us(thin_plan(p, h200()), p, h200()); };
   const double large = us(product(1, 8192, 8192, Op::none, Op::none));
