@@ -468,7 +468,10 @@ TEST(ReduceSequences, PiecesByMeanLengthAndNumber) {
   };
   EXPECT_EQ(plan_of(4, 1'000'000, 16).each, 64);
   EXPECT_EQ(plan_of(4, 10'000'000, 16).each, 128);
-  EXPECT_EQ(plan_of(4, 300'000, 16).each, 0);
+  EXPECT_EQ(plan_of(4, 80'000, 16).each, 64);
+  EXPECT_EQ(plan_of(2, 60'000, 16).each, 32);
+  EXPECT_EQ(plan_of(4, 57'000, 16).each, 0);
+  EXPECT_EQ(plan_of(8, 500'000, 50).each, 0);
   EXPECT_EQ(plan_of(4, 1'000'000, 60).each, 0);
   EXPECT_EQ(plan_of(8, 1'000'000, 16).each, 0);
   EXPECT_EQ(plan_of(8, 1'000'000, 50).each, 64);
