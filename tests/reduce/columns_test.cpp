@@ -133,6 +133,20 @@ TEST(ColumnPlan, GivesThreadsWholeColumnsOfFewRows) {
   EXPECT_TRUE(are_low_columns(matrix_of(200, 100000, 0), 132));
   EXPECT_FALSE(are_low_columns(matrix_of(200, many, 0), 132));
   EXPECT_FALSE(are_low_columns(matrix_of(225, 100000, 0), 132));
+  Reduce of_eight = matrix_of(248, 132 * 340, 0);
+  EXPECT_FALSE(are_low_columns(of_eight, 132));
+  of_eight.type = DataType::float64;
+  EXPECT_TRUE(are_low_columns(of_eight, 132));
+  --of_eight.cols;
+  EXPECT_FALSE(are_low_columns(of_eight, 132));
+  of_eight.cols = many, ++of_eight.rows;
+  EXPECT_FALSE(are_low_columns(of_eight, 132));
+  Reduce of_int32 = matrix_of(256, 132 * 576, 0);
+  EXPECT_FALSE(are_low_columns(of_int32, 132));
+  of_int32.type = DataType::int32;
+  EXPECT_TRUE(are_low_columns(of_int32, 132));
+  of_int32.cols = 132 * 2501;
+  EXPECT_FALSE(are_low_columns(of_int32, 132));
   Reduce wide = matrix_of(4 * column_chunk_rows, many, 0);
   wide.type = DataType::float16;
   EXPECT_FALSE(are_low_columns(wide, 132));
@@ -202,22 +216,27 @@ TEST(ReduceColumns, HowRowsAreCutCannotShow) {
   }
 }
 
-// Variances of up to eight chunks, a thread's each on a device of one SM.
-TEST(ReduceColumns, VariancesOfThreadsAndOfBlocks) {
+// Columns of up to eight chunks, a thread's each on a device of one SM.
+TEST(ReduceColumns, ColumnsOfThreadsAndOfBlocks) {
   for (const Subject<Reduce>& subject : subjects<Reduce>()) {
     if (std::string_view(subject.kernel.name) != "reduce_columns") continue;
     const std::unique_ptr<Runtime> runtime = open_device(subject.device);
     check::Workbench bench(*runtime);
-    for (const auto& [type, rows, cols] : {std::tuple{DataType::int8, 257, 400},
-                                           {DataType::int8, 330, 391},
-                                           {DataType::int8, 449, 400},
-                                           {DataType::int8, 512, 400},
-                                           {DataType::float16, 321, 1003},
-                                           {DataType::bfloat16, 384, 1001},
-                                           {DataType::float32, 224, 1501},
-                                           {DataType::int64, 193, 1500}}) {
+    constexpr auto variance = ReduceOp::variance;
+    for (const auto& [op, type, rows, cols] : {std::tuple{variance, DataType::int8, 257, 400},
+                                               {variance, DataType::int8, 330, 391},
+                                               {variance, DataType::int8, 449, 400},
+                                               {variance, DataType::int8, 512, 400},
+                                               {variance, DataType::float16, 321, 1003},
+                                               {variance, DataType::bfloat16, 384, 1001},
+                                               {variance, DataType::float32, 224, 1501},
+                                               {variance, DataType::int64, 193, 1500},
+                                               {ReduceOp::sum, DataType::float64, 248, 340},
+                                               {ReduceOp::min_max, DataType::float64, 247, 901},
+                                               {ReduceOp::argmin, DataType::int64, 193, 351},
+                                               {ReduceOp::mean, DataType::int32, 256, 577}}) {
       check::ReduceCase c;
-      c.op = ReduceOp::variance, c.type = type, c.shape = ReduceShape::columns;
+      c.op = op, c.type = type, c.shape = ReduceShape::columns;
       c.rows = rows, c.cols = cols, c.ld_pad = 1, c.misalign = 1;
       c.seed = run_seed();
       check::ReduceTrial trial(bench, c);

@@ -46,6 +46,33 @@ TEST(ReduceRows, VariancesByShares) {
   verify_sequences(cases);
 }
 
+// What a block of 256 threads has too much to add of, and norms of three sums.
+TEST(ReduceRows, SumsByShares) {
+  const OneWorker one;
+  host_simt::options().multiprocessors = 1;
+  struct Shape {
+    ReduceOp op;
+    DataType type;
+    std::int64_t rows, cols;
+  };
+  constexpr Shape shapes[] = {{ReduceOp::sum_of_squares, DataType::float16, 20, 11267},
+                              {ReduceOp::l2_norm, DataType::bfloat16, 3, 70001},
+                              {ReduceOp::mean, DataType::float16, 40, 20003},
+                              {ReduceOp::l2_norm, DataType::float64, 9, 30001}};
+  Device device;
+  device.sm_count = 1;
+  std::vector<check::ReduceCase> cases;
+  for (const Shape& shape : shapes) {
+    check::ReduceCase c = sequences_case(ReduceShape::rows, shape.op, shape.type);
+    c.rows = shape.rows, c.cols = shape.cols, c.misalign = 1;
+    cases.push_back(c);
+    Reduce p;
+    p.op = c.op, p.type = c.type, p.shape = c.shape, p.rows = c.rows, p.cols = p.ld = c.cols;
+    EXPECT_TRUE(rows_have_shares(p, device));
+  }
+  verify_sequences(cases);
+}
+
 // Six blocks: a row of which one has all, several have a part, and that ends with a span; next to
 // each other and with gaps, at any place of a pack.
 TEST(ReduceRows, BySpans) {
@@ -55,7 +82,7 @@ TEST(ReduceRows, BySpans) {
     std::int64_t rows, bytes, gap, misalign;
   };
   constexpr Shape shapes[] = {
-      {2, 300000, 0, 1}, {6, 57600, 0, 0}, {9, 60008, 40, 3}, {3, 115200, 8, 0}, {40, 57352, 0, 1}};
+      {2, 300000, 0, 1}, {6, 57600, 0, 0}, {9, 60008, 40, 3}, {3, 115200, 8, 0}, {14, 57352, 0, 1}};
   std::vector<check::ReduceCase> cases;
   for (const DataType type : all_types) {
     for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::min, ReduceOp::argmax,
@@ -80,10 +107,10 @@ TEST(ReduceRows, SpansAreOfFewLongRows) {
     bool has_spans;
   };
   constexpr Shape shapes[] = {
-      {DataType::float32, 37, 14593, false},     {DataType::float32, 38, 14593, true},
+      {DataType::float32, 111, 14593, false},    {DataType::float32, 112, 14593, true},
       {DataType::float32, 3167, 14337, true},    {DataType::float32, 3168, 14337, false},
       {DataType::float32, 1188, 14336, true},    {DataType::float32, 1189, 14336, false},
-      {DataType::float32, 1188, 10239, false},   {DataType::float64, 500, 5120, true},
+      {DataType::float32, 1188, 10751, false},   {DataType::float64, 500, 5376, true},
       {DataType::bfloat16, 1584, 15360, true},   {DataType::bfloat16, 1585, 15360, false},
       {DataType::int8, 1584, 30719, false},      {DataType::int8, 2, 1'000'000'000, true},
       {DataType::float32, 1, 100'000'000, false}};
