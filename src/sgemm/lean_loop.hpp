@@ -75,20 +75,18 @@ class LeanRing {
   int left_, to_fill_ = 0;
 };
 
-// Adds up all products of a block's part of C. `begin` waits for the kernel before, once all that
-// memory has no part in is computed, and says whether there is anything to do.
-template <LeanTileConfig tile, Op op_a, Op op_b, class Begin>
-__device__ __forceinline__ bool multiply_all(LeanSums<tile>& acc, float* shared, const Sgemm& p,
-                                             const LeanOutputs<tile>& out, const Begin& begin) {
+// Adds up the products of all stages of a ring: the first one of `depth` k, none where that is 0,
+// and `left` whole ones. `begin` waits for the kernel before, once all that memory has no part in
+// is computed, and says whether there is anything to do.
+template <LeanTileConfig tile, Op op_a, Op op_b, class Ring, class Begin>
+__device__ __forceinline__ bool multiply_stages(LeanSums<tile>& acc, float* shared, Ring& ring,
+                                                int depth, int left, const Begin& begin) {
   using S = LeanShape<tile>;
-  const int k = static_cast<int>(p.k), depth = (k - 1) % S::bk + 1;
-  int left = (k - depth) / S::bk;
   const LeanPlace<tile> place;
   const float *const a = shared + place.m, *const b = shared + S::bk * S::pitch_a + place.n;
-  LeanRing<tile, op_a, op_b> ring(shared, p, out, left);
   ring.compute();
   if (!begin()) return false;
-  if (k == 0) return true;
+  if (depth == 0) return true;
   const auto wait_for_next = [] {
     async_wait<tile.stages - 2>();
     __syncthreads();  // it is here, and nobody reads the stage before any more
@@ -128,6 +126,16 @@ __device__ __forceinline__ bool multiply_all(LeanSums<tile>& acc, float* shared,
     stage = next;
   }
   return true;
+}
+
+// Adds up all products of a block's part of C.
+template <LeanTileConfig tile, Op op_a, Op op_b, class Begin>
+__device__ __forceinline__ bool multiply_all(LeanSums<tile>& acc, float* shared, const Sgemm& p,
+                                             const LeanOutputs<tile>& out, const Begin& begin) {
+  constexpr int bk = LeanShape<tile>::bk;
+  const int k = static_cast<int>(p.k), depth = (k - 1) % bk + 1, left = (k - depth) / bk;
+  LeanRing<tile, op_a, op_b> ring(shared, p, out, left);
+  return multiply_stages<tile, op_a, op_b>(acc, shared, ring, depth, left, begin);
 }
 
 }  // namespace KW_TARGET
