@@ -87,6 +87,26 @@ __global__ void __launch_bounds__(threads) matrix_copy_kernel(const MatrixCopy c
   }
 }
 
+// A square a block, turned over in shared memory.
+__global__ void __launch_bounds__(threads) turned_copy_kernel(const MatrixCopy c) {
+  __shared__ float square[side][side + 1];
+  const std::int64_t across = ceil_div(c.cols, std::int64_t{side}), down = blockIdx.x / across;
+  const std::int64_t first_row = down * side, first_col = (blockIdx.x - down * across) * side;
+  const int tx = static_cast<int>(threadIdx.x) % side, ty = static_cast<int>(threadIdx.x) / side;
+  wait_for_previous_kernel();
+#pragma unroll
+  for (int r = ty; r < side; r += rows_at_once) {
+    const std::int64_t row = first_row + r, col = first_col + tx;
+    square[r][tx] = row < c.rows && col < c.cols ? c.from[row * c.ld_from + col] : 0.0f;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int r = ty; r < side; r += rows_at_once) {
+    const std::int64_t row = first_row + tx, col = first_col + r;
+    if (row < c.rows && col < c.cols) c.to[col * c.ld_to + row] = square[tx][r];
+  }
+}
+
 // Where a thread's first element lies, in 2^shift columns and so many rows that all threads have
 // one; it has one of each of the next joined_rows - 1 such groups of rows, too.
 constexpr int joined_rows = 4;
@@ -163,6 +183,19 @@ Status copy_matrix(const float* from, std::int64_t ld_from, float* to, std::int6
   const MatrixCopy copy = {from, ld_from, to, ld_to, rows, cols};
   return gpu::launch(matrix_copy_kernel,
                      {.grid = dim3(blocks_for(rows * cols)),
+                      .block = dim3(threads),
+                      .stream = stream,
+                      .overlap = true},
+                     copy);
+}
+
+Status copy_turned(const float* from, std::int64_t ld_from, float* to, std::int64_t ld_to,
+                   std::int64_t rows, std::int64_t cols, Stream stream) {
+  const MatrixCopy copy = {from, ld_from, to, ld_to, rows, cols};
+  const std::int64_t squares =
+      ceil_div(rows, std::int64_t{side}) * ceil_div(cols, std::int64_t{side});
+  return gpu::launch(turned_copy_kernel,
+                     {.grid = dim3(static_cast<unsigned>(squares)),
                       .block = dim3(threads),
                       .stream = stream,
                       .overlap = true},

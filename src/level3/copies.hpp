@@ -44,6 +44,10 @@ constexpr std::size_t bytes_of_diagonal(std::int64_t size) {
 Status copy_matrix(const float* from, std::int64_t ld_from, float* to, std::int64_t ld_to,
                    std::int64_t rows, std::int64_t cols, Stream stream);
 
+// to[j][i] = from[i][j].
+Status copy_turned(const float* from, std::int64_t ld_from, float* to, std::int64_t ld_to,
+                   std::int64_t rows, std::int64_t cols, Stream stream);
+
 // Two matrices of one size behind each other, and the other way round, along k: where `along_rows`
 // side by side, else one below the other. `second`: from the first one's place to the second's.
 struct JoinedCopy {

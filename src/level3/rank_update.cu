@@ -29,12 +29,18 @@ double reading_c_us(const Sgemm& product, const Device& device) {
   return reads_c_us + reads_c_tile_us * tiles;
 }
 
-// Where the one product is planned, its part comes before the two's, which need less workspace.
-struct UpdatePlan {
-  bool joined = false;
-  std::size_t joined_bytes = 0;  // the least with which the one product works
+// What the product's operands are.
+enum class Operands { stored, joined, turned };
 
-  bool joins(std::size_t bytes) const { return joined && bytes >= joined_bytes; }
+// Where the product of copies is planned, its part comes before those of what is stored, which need
+// less workspace.
+struct UpdatePlan {
+  Operands operands = Operands::stored;
+  std::size_t copied_bytes = 0;  // the least with which the product of copies works
+
+  bool copies(std::size_t bytes) const {
+    return operands != Operands::stored && bytes >= copied_bytes;
+  }
 };
 
 template <Math math>
@@ -56,47 +62,68 @@ struct RankUpdate {
     for (int i = 0; i < updates.count; ++i)
       if (!add_product(updates.product[i], device, plan)) return std::nullopt;
     plan.data.set(UpdatePlan{});
-    if (!JoinedUpdate::has(p)) return plan;
-
-    constexpr double launch_us = 2, bytes_per_us = 4e6;
-    const JoinedUpdate joined(p);
+    if (JoinedUpdate::has(p)) {
+      constexpr double launch_us = 2, bytes_per_us = 4e6;
+      const JoinedUpdate joined(p);
+      consider(Operands::joined, joined.product, 2 * joined.bytes_of_one,
+               launch_us + 3 * static_cast<double>(joined.bytes_of_one) / bytes_per_us, device,
+               plan);
+    }
+    if (math == Math::fp32 && TurnedUpdate::has(p)) {
+      const TurnedUpdate turned(p);
+      consider(Operands::turned, turned.product, turned.bytes(), turned.copy_us(), device, plan);
+    }
+    return plan;
+  }
+  // Puts a product of copies into the plan, where it is predicted to be quicker with them.
+  static void consider(Operands operands, const Sgemm& product, std::size_t bytes, double copy_us,
+                       const Device& device, Plan<Level3>& plan) {
     Plan<Level3> other;
-    if (!add_product(joined.product, device, other)) return plan;
-    const double us = launch_us + 3 * static_cast<double>(joined.bytes_of_one) / bytes_per_us;
-    other.time_us += us;
-    other.cost += us;
-    if (!(other.cost < plan.cost)) return plan;
-    const std::size_t bytes = 2 * joined.bytes_of_one;
+    if (!add_product(product, device, other)) return;
+    other.time_us += copy_us;
+    other.cost += copy_us;
+    if (!(other.cost < plan.cost)) return;
     other.workspace_bytes = std::max(other.workspace_bytes + bytes, plan.workspace_bytes);
-    other.data.set(UpdatePlan{true, *other.min_workspace_bytes + bytes});
+    other.data.set(UpdatePlan{operands, *other.min_workspace_bytes + bytes});
     other.min_workspace_bytes = plan.min_workspace_bytes;
     std::move(plan.parts.begin(), plan.parts.end(), std::back_inserter(other.parts));
-    return other;
+    plan = std::move(other);
   }
   static Status launch_plan(const Level3& p, const Device& device, const Plan<Level3>& plan,
                             Workspace workspace, Stream stream) {
     const auto own = plan.data.get<UpdatePlan>();
-    if (own.joins(workspace.bytes)) {
-      const JoinedUpdate joined(p, workspace.data);
-      if (p.alpha_at != nullptr || p.alpha != 0) {
-        const Status copied = copy_joined(joined.copy, stream);
-        if (!copied.ok()) return copied;
-      }
-      return launch_planned(plan.parts[0], joined.product, device,
-                            behind(workspace, 2 * joined.bytes_of_one), stream);
-    }
+    if (own.copies(workspace.bytes))
+      return launch_copied(p, own.operands, device, plan.parts[0], workspace, stream);
     const Updates updates(p);
     for (int i = 0; i < updates.count; ++i) {
-      const auto number = static_cast<std::size_t>(i + (own.joined ? 1 : 0));
+      const auto number = static_cast<std::size_t>(i + (own.operands != Operands::stored ? 1 : 0));
       const Status status =
           launch_planned(plan.parts[number], updates.product[i], device, workspace, stream);
       if (!status.ok()) return status;
     }
     return Status::success();
   }
+  static Status launch_copied(const Level3& p, Operands operands, const Device& device,
+                              const Choice<Sgemm>& part, Workspace workspace, Stream stream) {
+    const bool reads = p.alpha_at != nullptr || p.alpha != 0;
+    if (operands == Operands::turned) {
+      const TurnedUpdate turned(p, workspace.data);
+      const Status copied = reads ? turned.copy(p, static_cast<float*>(workspace.data), stream)
+                                  : Status::success();
+      if (!copied.ok()) return copied;
+      return launch_planned(part, turned.product, device, behind(workspace, turned.bytes()),
+                            stream);
+    }
+    const JoinedUpdate joined(p, workspace.data);
+    const Status copied = reads ? copy_joined(joined.copy, stream) : Status::success();
+    if (!copied.ok()) return copied;
+    return launch_planned(part, joined.product, device, behind(workspace, 2 * joined.bytes_of_one),
+                          stream);
+  }
   static const char* path_taken(const Level3& p, const Device& device, const Plan<Level3>& plan,
                                 const PathWords& words) {
-    if (plan.data.get<UpdatePlan>().joined) return plan.parts[0].kernel->name;
+    if (plan.data.get<UpdatePlan>().operands != Operands::stored)
+      return plan.parts[0].kernel->name;
     const auto& [kernel, own] = plan.parts.back();
     if (kernel->path_taken == nullptr) return kernel->name;
     const Updates updates(p);
