@@ -46,30 +46,56 @@ struct Place {
   }
 };
 
-// Copies a stage of the square on the diagonal, `depth` k from `at` on: element by element, since
-// what is beside the triangle is not read. `along_k`: lines of the triangle are rows or columns of
-// C's tile, and neighbours differ in k.
+// What a thread copies of a stage of the square on the diagonal, element by element, since what is
+// beside the triangle is not read: zeros are stored in its place, and ones where the diagonal is of
+// ones.
+struct SquareElement {
+  int least;    // so far from the diagonal, towards the triangle's inside, its elements begin
+  bool is_one;  // what lies on the diagonal
+
+  __device__ __forceinline__ void copy(float* to, const float* from, int inside,
+                                       bool counts) const {
+    if (is_one && inside == 0 && counts)
+      *to = 1.0f;
+    else
+      async_copy<4>(to, from, counts && inside >= least ? 4 : 0);
+  }
+};
+
+// Copies `depth` k of the square on the diagonal from `at` on. `along_k`: neighbours of a line of
+// the triangle differ in k. Threads lie as those of LeanCopies.
 template <LeanTileConfig tile, bool on_left, bool along_k>
 __device__ __forceinline__ void copy_on_diagonal(float* shared, const Params& params, int at,
                                                  int depth) {
   using S = LeanShape<tile>;
-  constexpr int size = on_left ? S::bm : S::bn, pitch = on_left ? S::pitch_a : S::pitch_b;
+  constexpr int extent = on_left ? S::bm : S::bn, pitch = on_left ? S::pitch_a : S::pitch_b;
+  constexpr int across = along_k ? tile.turned : extent % 32 == 0 ? 32 : 16;
+  constexpr int down = tile.threads() / across;
   const Sgemm& p = params.product;
   const int line = Place<tile, on_left>(params).line, left = static_cast<int>(p.k) - line;
   const std::int64_t ld = on_left ? p.lda : p.ldb;
-  const float* const from = (on_left ? p.a : p.b) + line * (along_k ? ld : 1) +
-                            at * (along_k ? std::int64_t{1} : ld);
-#pragma unroll 2
-  for (int i = static_cast<int>(threadIdx.x); i < size * S::bk; i += tile.threads()) {
-    const int k = along_k ? i % S::bk : i / size, row = along_k ? i / S::bk : i % size;
-    if (row >= left) continue;
-    const int before = row - (at - line + k);  // elements of the line before the diagonal
-    float* const to = shared + k * pitch + (along_k ? row ^ lean_swapped(tile.turned, k) : row);
-    const bool is_inside = params.ends ? before > 0 : before < 0;
-    if (k < depth && (is_inside || (before == 0 && !params.unit_diagonal)))
-      async_copy<4>(to, from + (along_k ? row * ld + k : k * ld + row), 4);
-    else
-      *to = k < depth && before == 0 ? 1.0f : 0.0f;
+  const int i = static_cast<int>(threadIdx.x) / across, j = static_cast<int>(threadIdx.x) % across;
+  const SquareElement element{params.unit_diagonal ? 1 : 0, params.unit_diagonal};
+  const float* from =
+      (on_left ? p.a : p.b) + (along_k ? (line + i) * ld + at + j : (at + i) * ld + line + j);
+  const int sign = params.ends ? 1 : -1;
+  int inside = sign * (along_k ? i - (at - line + j) : j - (at - line + i));
+  if constexpr (along_k) {
+    float* to = shared + j * pitch + (i ^ lean_swapped(tile.turned, j));
+#pragma unroll 1
+    for (int row = i; row < extent && row < left;
+         row += down, to += down, from += down * ld, inside += sign * down)
+#pragma unroll
+      for (int k = 0; k < S::bk; k += across)
+        element.copy(to + k * pitch, from + k, inside - sign * k, j + k < depth);
+  } else {
+    float* to = shared + i * pitch + j;
+#pragma unroll 1
+    for (int k = i; k < S::bk;
+         k += down, to += down * pitch, from += down * ld, inside -= sign * down)
+#pragma unroll
+      for (int row = 0; row < extent; row += across)
+        if (j + row < left) element.copy(to + row, from + row, inside + sign * row, k < depth);
   }
 }
 
@@ -85,6 +111,8 @@ class Ring {
   static constexpr int of_triangle = on_left ? S::bm : S::bn, of_other = on_left ? S::bn : S::bm;
 
  public:
+  static constexpr bool has_slow_stages = true;
+
   __device__ __forceinline__ Ring(float* shared, const Params& params, const Sgemm& p,
                                   const LeanOutputs<tile>& out, const LeanTriangleStages& stages)
       : shared_(shared),
@@ -116,17 +144,28 @@ class Ring {
     async_commit();
     to_fill_ = S::stage;
   }
+  // Whether the next stage is on the diagonal.
+  __device__ __forceinline__ bool next_is_slow() const { return diagonal_ > 0; }
   __device__ __forceinline__ void fill() {
     begin_to_fill();
-    fill_triangle();
+    if (diagonal_ > 0) {
+      const int at = stages_.diagonal_at + (stages_.diagonal - diagonal_) * S::bk;
+      copy_on_diagonal<tile, on_left, along_k>(shared_ + to_fill_ + to_triangle, params_, at,
+                                               S::bk);
+    } else {
+      start_all(triangle_, shared_, to_fill_);
+    }
     start_all(other_, shared_, to_fill_);
     end_to_fill();
+    if (diagonal_ > 0 && --diagonal_ == 0)
+      other_.move(stages_.plain_at - stages_.diagonal_at - stages_.diagonal * S::bk);
   }
+  // Of stages that are not on the diagonal.
   template <int k>
   __device__ __forceinline__ void fill_beside() {
     if constexpr (k == 0) {
       begin_to_fill();
-      fill_triangle();
+      start_all(triangle_, shared_, to_fill_);
     }
     if constexpr (k == S::bk / 2) start_all(other_, shared_, to_fill_);
     if constexpr (k == S::bk - 1) end_to_fill();
@@ -144,22 +183,11 @@ class Ring {
     const std::int64_t line = on_left ? out.row : out.col;
     return (on_left ? p.a : p.b) + (along_k ? line * ld_of_triangle(p) : line);
   }
-  __device__ __forceinline__ void fill_triangle() {
-    if (diagonal_ > 0) {
-      const int at = stages_.diagonal_at + (stages_.diagonal - diagonal_) * S::bk;
-      copy_on_diagonal<tile, on_left, along_k>(shared_ + to_fill_ + to_triangle, params_, at,
-                                               S::bk);
-    } else {
-      start_all(triangle_, shared_, to_fill_);
-    }
-  }
   __device__ __forceinline__ void begin_to_fill() {
     if (left_ <= 0) triangle_.stop(), other_.stop();
   }
   __device__ __forceinline__ void end_to_fill() {
     async_commit();
-    if (diagonal_ > 0 && --diagonal_ == 0)
-      other_.move(stages_.plain_at - stages_.diagonal_at - stages_.diagonal * S::bk);
     --left_;
     to_fill_ = behind(to_fill_);
   }
@@ -187,8 +215,8 @@ __global__ void __launch_bounds__(lean_triangle_tiles[index].config.threads(),
     const Place<tile, on_left> place(params);
     const Sgemm p = entry_of(params.product, 0);
     const LeanOutputs<tile> out(p, place.row, place.col);
-    const LeanTriangleStages stages = lean_triangle_stages(
-        place.line, place.size, tile.bk, static_cast<int>(p.k), params.ends);
+    const LeanTriangleStages stages =
+        lean_triangle_stages(place.line, place.size, tile.bk, static_cast<int>(p.k), params.ends);
     Ring<tile, on_left, op> ring(shared, params, p, out, stages);
     const auto begin = [] {
       wait_for_previous_kernel();
@@ -231,20 +259,20 @@ struct Row {
   }
   static std::optional<Plan<Level3>> make_plan(const Level3& p, const Device& device) {
     if (!lean_triangle_supports(own, p)) return std::nullopt;
-    return Plan<Level3>{.time_us = 1e6 + index, .cost = 1e6};
+    const double us = predict_lean_triangle_us(own, p, device);
+    return Plan<Level3>{.time_us = us, .cost = lean_triangle_margin * us};
   }
   template <Op op>
   static Status start(const Level3& p, const Device& device, Stream stream) {
     const std::int64_t blocks = lean_triangle_tile_count(tile, p);
-    return gpu::launch(
-        triangle_lean_kernel<index, op>,
-        {.grid = dim3(static_cast<unsigned>(blocks)),
-         .block = dim3(static_cast<unsigned>(tile.threads())),
-         .shared_bytes = shared_bytes_where_all_fit(blocks, tile.blocks_per_sm, tile.shared_bytes(),
-                                                    device),
-         .stream = stream,
-         .overlap = true},
-        params_of(p));
+    return gpu::launch(triangle_lean_kernel<index, op>,
+                       {.grid = dim3(static_cast<unsigned>(blocks)),
+                        .block = dim3(static_cast<unsigned>(tile.threads())),
+                        .shared_bytes = shared_bytes_where_all_fit(blocks, tile.blocks_per_sm,
+                                                                   tile.shared_bytes(), device),
+                        .stream = stream,
+                        .overlap = true},
+                       params_of(p));
   }
   static Status launch_plan(const Level3& p, const Device& device, const Plan<Level3>&, Workspace,
                             Stream stream) {

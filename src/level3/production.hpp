@@ -18,6 +18,7 @@ KernelList<Level3> level3_lines_rows();  // lines.cu: symm and trmm of a small A
 KernelList<Level3> level3_few_rows();    // few.cu: syrk, syrkx and syr2k with a k of a few
 KernelList<Level3>
 level3_lean_rows();  // lean.cu: syrk, syrkx and syr2k with a k of dozens to hundreds
+KernelList<Level3> lean_triangle_rows();   // lean_triangle.cu: trmm of a triangle up to a thousand
 KernelList<Sgemm> level3_lean_products();  // the same as products of which a triangle is wanted
 
 KernelLaunch<Level3> level3_loop_launch;

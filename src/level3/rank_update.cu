@@ -71,7 +71,7 @@ struct RankUpdate {
     }
     if (math == Math::fp32 && TurnedUpdate::has(p)) {
       const TurnedUpdate turned(p);
-      consider(Operands::turned, turned.product, turned.bytes(), turned.copy_us(), device, plan);
+      consider(Operands::turned, turned.product, turned.bytes, turned.copy_us(), device, plan);
     }
     return plan;
   }
@@ -108,11 +108,9 @@ struct RankUpdate {
     const bool reads = p.alpha_at != nullptr || p.alpha != 0;
     if (operands == Operands::turned) {
       const TurnedUpdate turned(p, workspace.data);
-      const Status copied = reads ? turned.copy(p, static_cast<float*>(workspace.data), stream)
-                                  : Status::success();
+      const Status copied = reads ? turned.copy(p, workspace.data, stream) : Status::success();
       if (!copied.ok()) return copied;
-      return launch_planned(part, turned.product, device, behind(workspace, turned.bytes()),
-                            stream);
+      return launch_planned(part, turned.product, device, behind(workspace, turned.bytes), stream);
     }
     const JoinedUpdate joined(p, workspace.data);
     const Status copied = reads ? copy_joined(joined.copy, stream) : Status::success();
@@ -122,8 +120,7 @@ struct RankUpdate {
   }
   static const char* path_taken(const Level3& p, const Device& device, const Plan<Level3>& plan,
                                 const PathWords& words) {
-    if (plan.data.get<UpdatePlan>().operands != Operands::stored)
-      return plan.parts[0].kernel->name;
+    if (plan.data.get<UpdatePlan>().operands != Operands::stored) return plan.parts[0].kernel->name;
     const auto& [kernel, own] = plan.parts.back();
     if (kernel->path_taken == nullptr) return kernel->name;
     const Updates updates(p);

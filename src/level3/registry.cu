@@ -8,7 +8,7 @@ KernelList<Level3> level3_production() {
   KernelList<Level3> rows;
   if constexpr (gpu::has_nvidia_kernels) {
     for (const auto& more : {rank_update_rows(), triangle_product_rows(), triangle_solve_rows(),
-                             cholesky_rows(), level3_lean_rows()})
+                             cholesky_rows(), level3_lean_rows(), lean_triangle_rows()})
       rows.insert(rows.end(), more.begin(), more.end());
   }
   for (const auto& more : {level3_tile_rows(), level3_lines_rows(), level3_few_rows()})

@@ -46,14 +46,14 @@ struct Copies {
 };
 // The launches, and what they read and write.
 double copies_us(const Level3& p, Form form) {
-  constexpr double launch_us = 4, bytes_per_us = 3e6;
+  constexpr double launch_us = 4, before_us = 2, bytes_per_us = 3e6;
   const double of_b =
       p.in_place() ? launch_us + 2 * static_cast<double>(bytes_of_copy(p.m, p.n)) / bytes_per_us
                    : 0;
   const auto a = static_cast<double>(bytes_of_copy(p.k, p.k));
   switch (form) {
-    case Form::whole: return of_b + launch_us + 2 * a / bytes_per_us;
-    case Form::ranges: return of_b + launch_us + a / bytes_per_us;
+    case Form::whole: return of_b + launch_us + before_us + 2 * a / bytes_per_us;
+    case Form::ranges: return of_b + launch_us + before_us + a / bytes_per_us;
     case Form::apart: break;
   }
   return of_b + launch_us;
@@ -121,9 +121,6 @@ Sgemm product_of(const Level3& p, const float* a, std::int64_t lda, const float*
   return product;
 }
 
-// What a product with ranges of k takes of its predicted time (results/h200/level3-products.json).
-constexpr double ranges_share = 1.05;
-
 template <Math math>
 struct TriangleProduct {
   static std::int64_t ld_of_b(const Level3& p) { return p.in_place() ? ld_of_copy(p.n) : p.ldb; }
@@ -133,13 +130,8 @@ struct TriangleProduct {
     const bool apart = form == Form::apart, symmetric = p.routine == Routine::symm;
     const Sgemm product =
         product_of(p, p.a, apart ? p.lda : ld_of_copy(p.k), p.b, ld_of_b(p), form);
-    auto choice = apart && own == Math::fp32 ? choose_apart(product, device, symmetric)
-                                             : choose_product(product, device, own);
-    if (choice && form != Form::whole && !symmetric) {
-      choice->plan.time_us *= ranges_share;
-      choice->plan.cost *= ranges_share;
-    }
-    return choice;
+    return apart && own == Math::fp32 ? choose_apart(product, device, symmetric)
+                                      : choose_product(product, device, own);
   }
   static std::optional<Choice<Sgemm>> choose_apart(const Sgemm& product, const Device& device,
                                                    bool symmetric) {

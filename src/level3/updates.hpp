@@ -1,5 +1,6 @@
 // An update of a triangle as products: of syr2k a second one with A and B exchanged, which adds to
-// the first; or one with twice the k, of copies of A and B behind each other and of B and A.
+// the first; or one with twice the k, of copies of A and B behind each other and of B and A. Of
+// syrk one of A turned over.
 #pragma once
 
 #include <utility>
@@ -76,39 +77,26 @@ struct JoinedUpdate {
   }
 };
 
-// Of a long k that A and B lie along: of copies that lie across it, whose stages nobody turns. Of
-// syrk one copy is both.
+// Of syrk whose A lies along k: of a copy of A that lies across it, whose stages nobody turns.
 struct TurnedUpdate {
   Sgemm product;
-  std::size_t bytes_of_one;  // of the copies, behind each other in the workspace
-  int copies;
+  std::size_t bytes;  // of the copy
 
-  static bool has(const Level3& p) {
-    return p.routine != Routine::syr2k && p.op_a == Op::none &&
-           (!p.reads_b() || p.op_b == Op::none);
-  }
+  static bool has(const Level3& p) { return p.routine == Routine::syrk && p.op_a == Op::none; }
 
-  // Nowhere yet; `data` is the copies'.
+  // Nowhere yet; `data` is the copy's.
   explicit TurnedUpdate(const Level3& p, void* data = nullptr)
-      : product(Updates(p).product[0]),
-        bytes_of_one(bytes_of_copy(p.k, p.m)),
-        copies(p.reads_b() ? 2 : 1) {
-    auto* const first = static_cast<float*>(data);
+      : product(Updates(p).product[0]), bytes(bytes_of_copy(p.k, p.m)) {
     product.op_a = Op::transpose, product.op_b = Op::none;
     product.lda = product.ldb = ld_of_copy(p.m);
-    product.a = first;
-    product.b = first == nullptr || copies == 1 ? first : first + bytes_of_one / sizeof(float);
+    product.a = product.b = static_cast<float*>(data);
   }
-  std::size_t bytes() const { return static_cast<std::size_t>(copies) * bytes_of_one; }
   double copy_us() const {
     constexpr double launch_us = 4, bytes_per_us = 3e6;
-    return copies * (launch_us + 2 * static_cast<double>(bytes_of_one) / bytes_per_us);
+    return launch_us + 2 * static_cast<double>(bytes) / bytes_per_us;
   }
-  Status copy(const Level3& p, float* data, Stream stream) const {
-    const Status copied = copy_turned(p.a, p.lda, data, product.lda, p.m, p.k, stream);
-    if (!copied.ok() || copies == 1) return copied;
-    return copy_turned(p.b, p.ldb, data + bytes_of_one / sizeof(float), product.ldb, p.m, p.k,
-                       stream);
+  Status copy(const Level3& p, void* data, Stream stream) const {
+    return copy_turned(p.a, p.lda, static_cast<float*>(data), product.lda, p.m, p.k, stream);
   }
 };
 

@@ -18,6 +18,9 @@ class LeanRing {
   static constexpr int size = tile.stages * S::stage;
 
  public:
+  // Whether copies of some stages are of more code than products should wait for.
+  static constexpr bool has_slow_stages = false;
+
   // `left`: whole stages behind the first one.
   __device__ __forceinline__ LeanRing(float* shared, const Sgemm& p, const LeanOutputs<tile>& out,
                                       int left)
@@ -103,6 +106,13 @@ __device__ __forceinline__ bool multiply_stages(LeanSums<tile>& acc, float* shar
   ring.fill();
   wait_for_next();
   int stage = S::stage;
+  if constexpr (Ring::has_slow_stages) {
+    for (; ring.next_is_slow(); --left, stage = ring.behind(stage)) {
+      ring.fill();
+      elements.multiply_some(acc, a + stage, b + stage, S::bk);
+      wait_for_next();
+    }
+  }
   elements.load(a + stage, b + stage, 0);
 #pragma unroll 1
   for (; left > 0; --left) {

@@ -126,6 +126,39 @@ struct TimedSchedule {
   double us = std::numeric_limits<double>::infinity();
 };
 
+// Of tiles with a range of k each, the time of the block that takes longest: counted, of more tiles
+// than that the mean.
+inline double ranges_us(const TileRow& row, const Sgemm& p, const Schedule& s) {
+  constexpr int counted_tiles = 512;
+  const bool by_row = is_by_row(p.k_range);
+  const int size = by_row ? row.tile.bm() : row.tile.bn;
+  const int tiles_m = static_cast<int>(ceil_div(p.m, row.tile.bm()));
+  const int tiles_n = static_cast<int>(ceil_div(p.n, row.tile.bn));
+  const int lines = by_row ? tiles_m : tiles_n;
+  const auto us = [&](double tiles, double stages) {
+    return tiles * (row.tile_us + row.ranges.tile_us) + stages * row.ranges.stage_us;
+  };
+  double most = 0;
+  if (s.tiles > counted_tiles) {
+    const double rounds = ceil_div(s.tiles, s.blocks);
+    const double share = share_in_range(p.k_range, lines, size, static_cast<double>(p.k));
+    most = us(rounds, share * rounds * s.stages);
+  }
+  for (int block = 0; s.tiles <= counted_tiles && block < s.blocks; ++block) {
+    int tiles = 0, stages = 0;
+    for (int round = 0; round * s.blocks < s.tiles; ++round) {
+      const int tile = tile_in_turn(round, block, s.blocks);
+      if (tile >= s.tiles) continue;
+      const TileIndex at = range_tile(p.k_range, tile % (tiles_m * tiles_n), tiles_m, tiles_n);
+      const StepRange steps =
+          step_range(p.k_range, by_row ? at.row : at.col, lines, size, stage_k, s.stages);
+      ++tiles, stages += steps.end - steps.first;
+    }
+    most = std::max(most, us(tiles, stages));
+  }
+  return row.ranges.launch_us + most;
+}
+
 // The schedule of the least time: all tiles whole, in rounds, of which the last may be nearly
 // empty; or the last two rounds cut evenly over all blocks, so that a tile has two parts at most;
 // or each tile in some parts, where tiles are fewer than half of the SMs.
@@ -145,14 +178,9 @@ inline TimedSchedule fastest_of_any_runs(const TileRow& row, const Sgemm& p, con
 
   // Where k has a range a tile has as many stages as its place says: cuts of equal shares would be
   // in other places.
-  if (p.k_range != KRange::all) {
-    const bool by_row = is_by_row(p.k_range);
-    const int size = by_row ? row.tile.bm() : row.tile.bn;
-    const double share = share_in_range(p.k_range, as_int(ceil_div(by_row ? p.m : p.n, size)), size,
-                                        static_cast<double>(p.k));
-    return {whole.schedule,
-            us(rounds, 0) + share * static_cast<double>(rounds * stages) * stage_us};
-  }
+  if (p.k_range != KRange::all && row.ranges.any())
+    return {whole.schedule, ranges_us(row, p, whole.schedule)};
+  if (p.k_range != KRange::all) return whole;
   TimedSchedule in_parts = whole;
   if (2 * tiles <= sms) {
     const std::int64_t parts = std::min({sms / tiles, stages / min_k_split_stages, max_k_splits});
@@ -311,6 +339,8 @@ inline bool is_exact_enough(const TileRow& row, const Sgemm& p, const Device& de
   const Scheme& scheme = scheme_of(row.fp16);
   const std::int64_t least_mn = row.chosen_mn != 0 ? row.chosen_mn : scheme.chosen_mn;
   if (p.k < scheme.chosen_k || p.m * p.n < least_mn) return false;
+  // What a sample of such rows says is often not enough, and the call goes to bf16x6 after all.
+  if (row.fp16 && begins_apart(p.k_range) && p.k < fp16x3_from_diagonal_k) return false;
   const std::int64_t stages = longest_run(fastest_schedule(row, p, device).schedule);
   const std::int64_t most = row.most_windows != 0 ? row.most_windows : max_windows_without_totals;
   return !has_few_outputs(p) || has_totals(scheme, row.tile) || row.tile.windows(stages) <= most;

@@ -26,7 +26,7 @@ struct HopperKernel {
   static bool has_shape(const Sgemm& p) {
     // C must still be there for the kernel in plain fp32 (maker.hpp).
     if (tile.is_direct()) return p.is_full() && p.beta == 0 && p.beta_at == nullptr;
-    return p.is_full() || (p.triangle != Triangle::none ? row.triangles : row.ranges);
+    return p.is_full() || (p.triangle != Triangle::none ? row.triangles : row.ranges.any());
   }
   static bool supports(const Sgemm& p, const Device& device) {
     const bool has_instructions =
@@ -67,7 +67,7 @@ struct HopperKernel {
       if (p.triangle != Triangle::none)
         return gpu::launch(hopper_triangle<fp16, index>, config, params);
     }
-    if constexpr (row.ranges) {
+    if constexpr (row.ranges.any()) {
       if (p.k_range != KRange::all) return gpu::launch(hopper_range<fp16, index>, config, params);
     }
     ProductParams own = params;

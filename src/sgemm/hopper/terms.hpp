@@ -33,6 +33,17 @@ __device__ __forceinline__ float high_piece(float x) {
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + half) & ~dropped);
 }
 
+// Whether an element's range of k, where one operand is a triangle, is a small part of k. It has
+// few products, of which one is a peak as a rule: that tells nothing of the other elements.
+template <bool triangular>
+__device__ __forceinline__ bool has_short_range(const Sgemm& p, std::int64_t row,
+                                                std::int64_t column) {
+  constexpr int small_part = 8;
+  if (!triangular || p.k_range == KRange::all) return false;
+  const std::int64_t line = is_by_row(p.k_range) ? row : column;
+  return small_part * (begins_apart(p.k_range) ? p.k - line : line + 1) < p.k;
+}
+
 // Weighs one element of C. A warp calls it.
 template <bool triangular>
 __device__ inline void weigh_terms(const SplitParams& params, unsigned element, int lane) {
@@ -99,7 +110,8 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
   const float mean_sign = signs / count, one_sign = mean_sign * mean_sign;
   const float places = is_sample ? sampled_terms : static_cast<float>(p.k);
   ElementWeight weight = Terms{count * trusted, of_all / squares, one_sign}.weight();
-  if (count > 0) weigh_beside_peaks(terms, sum, largest, of_all, one_sign, weight);
+  if (count > 0 && !has_short_range<triangular>(p, row, column))
+    weigh_beside_peaks(terms, sum, largest, of_all, one_sign, weight);
   if (lane != 0) return;
   weight.rounded = 2 * rounded > nonzero ? 1 : 0;
   weight.one_sign = count > 0 ? one_sign * count / places : 0.0f;

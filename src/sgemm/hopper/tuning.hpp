@@ -139,6 +139,14 @@ constexpr std::int64_t stages_per_total(const Scheme& scheme, const Tile& tile) 
 // small: a tile for nearly each SM of an H200.
 constexpr std::int64_t few_outputs = 128 * 128 * 128;
 
+// Where tiles have a range of k each: what a launch and a tile take longer, and a stage. Fitted to
+// some 200 products of triangles of 50 to 2600 rows on an H200.
+struct RangeTimes {
+  double launch_us = 0, tile_us = 0, stage_us = 0;
+
+  constexpr bool any() const { return stage_us > 0; }
+};
+
 // One row a tile. The times were fitted to random products on an H200 (driver 580.159, CUDA
 // 13.0), bf16x6's to results/h200/explored-choice-tail.txt; they serve the choice among tiles and
 // against the kernels in plain fp32 (plan.hpp). `best_tflops`: of the whole call, where measured,
@@ -159,7 +167,8 @@ struct TileRow {
   std::int64_t chosen_mn = 0;     // in place of the scheme's, where not 0
   std::int64_t most_windows = 0;  // of few outputs, in place of max_windows_without_totals
   // Has an instance for a triangle of C, or for ranges of k (shaped_scheduler.hpp).
-  bool triangles = false, ranges = false;
+  bool triangles = false;
+  RangeTimes ranges = {};
 };
 
 // From here on calls take longer than their stages do in short ones: the clock falls.
@@ -186,7 +195,7 @@ inline constexpr TileRow bf16x6_tiles[] = {
      .unaligned_us = 0.2,
      .best_tflops = 128.0,  // 8192
      .triangles = true,
-     .ranges = true},
+     .ranges = {.launch_us = 3.2, .tile_us = 5.8, .stage_us = 0.90}},
     {.name = "hopper_bf16x6_64x128",
      .tile = {.m64_blocks = 1, .bn = 128, .stages = 4, .shares_rows = true},
      .launch_us = 5.1,
@@ -277,7 +286,7 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .fp16 = true,
      .most_windows = windows_of_wide_tiles,
      .triangles = true,
-     .ranges = true},
+     .ranges = {.launch_us = 5.9, .tile_us = 9.1, .stage_us = 0.378}},
     {.name = "hopper_fp16x3_128x144",
      .tile = {.m64_blocks = 1, .bn = 144, .stages = 6, .window = 2},
      .launch_us = 10.2,
@@ -346,6 +355,10 @@ constexpr bool keeps_pace(const Tile& tile) { return !tile.shares_rows && !tile.
 constexpr int most_looks = 32;  // at the progress of the others, 0.6 us each
 
 // --- the choice among tiles
+
+// From this k on fp16x3 is chosen where ranges of k begin at a diagonal. Of 16 such products half
+// went to bf16x6 after their operands had been sampled: slower than plain FP32 below.
+constexpr std::int64_t fp16x3_from_diagonal_k = 1024;
 
 // Where the vendor's sums are short (few_outputs), no tile without totals in registers is chosen
 // for more windows. Measured at 1408 x 1408: errors at most 1.5 times the vendor's with 128
