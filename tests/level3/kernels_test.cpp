@@ -50,7 +50,9 @@ TEST(TriangleProduct, OfWhatIsStored) {
       select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "triangle_product_split");
   for (const bool on_left : {true, false}) {
     for (const float alpha : {1.5f, 0.0f}) {
-      check::Level3Case c = check::level3_case(Routine::trmm, 300, 300, 300, on_left);
+      constexpr std::int64_t size = 1000, lines = 65;
+      check::Level3Case c = check::level3_case(Routine::trmm, on_left ? size : lines,
+                                               on_left ? lines : size, size, on_left);
       c.triangle = on_left ? Triangle::lower : Triangle::upper;
       c.op_a = on_left ? Op::none : Op::transpose;
       c.unit_diagonal = on_left;

@@ -1,10 +1,10 @@
-// How long tiles take that have a range of k each, since op(A) or op(B) is a triangle: a block's
-// tiles differ, so they are counted.
+// How long the tiles of a split product take that have a range of k each. Made on the host.
 #pragma once
 
 #include <algorithm>
 
 #include "arithmetic.hpp"
+#include "sgemm/hopper/packed_layout.hpp"
 #include "sgemm/hopper/schedule.hpp"
 #include "sgemm/hopper/tuning.hpp"
 #include "sgemm/problem.hpp"
