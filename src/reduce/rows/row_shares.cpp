@@ -1,6 +1,7 @@
 // From how many bytes an SM on rows are shared, by operation and element type.
 #include "reduce/rows/row_shares.hpp"
 
+#include <cstdint>
 #include <limits>
 
 #include "reduce/rows/staged_plan.hpp"

@@ -1,6 +1,8 @@
 // The spans of reduce_row_spans_kernel, by the number and the length of the rows.
 #include "reduce/rows/span_plan.hpp"
 
+#include <cstdint>
+
 #include "arithmetic.hpp"
 
 namespace kw {
