@@ -13,6 +13,7 @@
 #include "level3/lean_triangle_plan.hpp"
 #include "level3/production.hpp"
 #include "sgemm/lean_loop.hpp"
+#include "sgemm/spread_blocks.hpp"
 #include "table_rows.hpp"
 
 namespace KW_TARGET {

@@ -10,11 +10,8 @@
 #include "gpu/device.hpp"
 #include "host_device.hpp"
 #include "level3/problem.hpp"
-#include "sgemm/lean_plan.hpp"
 #include "sgemm/lean_tuning.hpp"
 #include "sgemm/memory_time.hpp"
-#include "sgemm/small_plan.hpp"
-#include "sgemm/spread_blocks.hpp"
 
 namespace kw {
 
