@@ -56,6 +56,16 @@ inline const LoneTeam* lone_team_of_2(const Rowwise& p, const Device& device, st
              : nullptr;
 }
 
+// Of each of so many lanes that have a softmax's row of float32 alone, fewer than of those that
+// have another one on its way; 0: there are none.
+inline int lone_packs_of_4(int lanes, std::int64_t packs) {
+  for (const LoneRow& lone : plain_lone_rows_of_4)
+    if (lone.packs < plain_packs_of_4 && plain_has_lone_row_of_4(lanes, lone.packs) &&
+        packs < std::int64_t{lanes} * lone.packs)
+      return lone.packs;
+  return 0;
+}
+
 // Of a block that has a row alone, where clusters have longer ones.
 inline int threads_before_clusters(const Rowwise& p) {
   const bool is_wide = p.type == DataType::float32;
@@ -75,9 +85,13 @@ inline PlainCut plain_cut(const Rowwise& p, const Device& device) {
   const int few = is_wide ? plain_packs_of_4 : plain_packs_of_2;
   const bool is_large = device.compute_capability == 90 && is_large_call(p, device);
   const int some = is_wide || !is_large ? few : plain_some_packs_of_2;
-  for (int lanes = plain_least_lanes; lanes <= warp_lanes; lanes *= 2)
+  const bool may_be_lone = is_wide && is_softmax(p.op) && is_large;
+  for (int lanes = plain_least_lanes; lanes <= warp_lanes; lanes *= 2) {
+    if (may_be_lone)
+      if (const int lone = lone_packs_of_4(lanes, packs); lone > 0) return {lanes, lone};
     for (const int of_thread : {few, some})
       if (packs < std::int64_t{lanes} * of_thread) return {lanes, of_thread};
+  }
   if (!is_wide && packs < std::int64_t{warp_lanes} * plain_most_packs_of_2)
     return {warp_lanes, plain_most_packs_of_2};
   if (!is_wide && is_large && packs < std::int64_t{warp_lanes} * plain_alone_packs_of_2)

@@ -20,7 +20,7 @@ constexpr int plain_most_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_most_
 // Where a warp is alone with a row, at most.
 template <bool softmax, class T>
 constexpr int plain_alone_packs = sizeof(T) == 2 ? plain_alone_packs_of_2
-                                  : softmax      ? plain_lone_rows_of_4[1].packs
+                                  : softmax      ? plain_lone_rows_of_4.back().packs
                                                  : plain_norm_alone_packs_of_4;
 // Where lanes of a warp have a row: whether they have no other one on its way.
 template <bool softmax, class T, int lanes, int packs>
@@ -29,10 +29,12 @@ constexpr bool is_lone_row = plain_is_lone(softmax, sizeof(T), lanes, packs);
 template <bool softmax, class T>
 using PlainPackCounts = std::conditional_t<
     sizeof(T) == 4,
-    std::conditional_t<softmax,
-                       std::integer_sequence<int, plain_packs<T>, plain_lone_rows_of_4[0].packs,
-                                             plain_alone_packs<softmax, T>>,
-                       std::integer_sequence<int, plain_packs<T>, plain_alone_packs<softmax, T>>>,
+    std::conditional_t<
+        softmax,
+        std::integer_sequence<int, plain_lone_rows_of_4[0].packs, plain_lone_rows_of_4[1].packs,
+                              plain_packs<T>, plain_lone_rows_of_4[2].packs,
+                              plain_alone_packs<softmax, T>>,
+        std::integer_sequence<int, plain_packs<T>, plain_alone_packs<softmax, T>>>,
     std::conditional_t<
         softmax,
         std::integer_sequence<int, 2, 3, 4, 5, plain_most_packs<T>, plain_alone_packs<softmax, T>>,
@@ -47,6 +49,7 @@ constexpr bool plain_has_lanes(int lanes, int packs) {
   if (sizeof(T) == 2 && softmax) return std::ranges::any_of(plain_lone_softmax_of_2, is_one);
   if (sizeof(T) == 2 && packs < plain_packs_of_2)
     return std::ranges::any_of(plain_lone_norm_of_2, is_one);
+  if (sizeof(T) == 4 && packs < plain_packs_of_4) return plain_has_lone_row_of_4(lanes, packs);
   return packs <= plain_some_packs<T> || lanes == warp_lanes;
 }
 template <class T>
@@ -61,7 +64,7 @@ constexpr int plain_lane_blocks(int lanes, int packs) {
 }
 // Lanes that have so many packs on Hopper alone; elsewhere registers would spill.
 template <bool softmax, class T, int packs>
-constexpr bool is_lanes_on_hopper = sizeof(T) == 4 ? softmax&& packs > plain_packs<T>
+constexpr bool is_lanes_on_hopper = sizeof(T) == 4 ? softmax&& packs != plain_packs<T>
                                                    : packs > plain_most_packs<T> ||
                                                          (!softmax && packs != plain_packs<T> &&
                                                           packs != plain_most_packs<T>);

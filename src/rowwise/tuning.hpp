@@ -43,17 +43,23 @@ inline constexpr std::int64_t plain_large_call_bytes = 496 << 10;
 // so much a multiprocessor: of fewer rows two warps each end sooner.
 inline constexpr int plain_norm_alone_packs_of_4 = 8, plain_norm_alone_columns_of_4 = 960;
 inline constexpr std::int64_t plain_norm_alone_bytes_of_4 = 124 << 10;
-// A softmax's row of float32 that five packs a lane do not hold is alone in its warp, which has no
-// other one on its way: so a multiprocessor has so many blocks of lanes, by the packs of a lane.
-// Two warps' packs hold such a row half (results/h200/explored-rowwise-gaps.txt).
+// A softmax's row of float32 that has its lanes to itself, with no other one on its way, by the
+// packs of a lane: so a multiprocessor has so many blocks of lanes. More than five packs are a
+// whole warp's, whose row two warps' packs hold half (results/h200/explored-rowwise-gaps.txt). In
+// large calls fewer are those of a row that five packs of the same lanes hold half (results/h200/
+// explored-rowwise-packs.txt): three of any lanes, four of a whole warp's.
 struct LoneRow {
   int packs, blocks;
 };
-inline constexpr std::array<LoneRow, 2> plain_lone_rows_of_4 = {{{6, 7}, {8, 5}}};
+inline constexpr std::array<LoneRow, 4> plain_lone_rows_of_4 = {{{3, 10}, {4, 8}, {6, 7}, {8, 5}}};
+constexpr bool plain_has_lone_row_of_4(int lanes, int packs) {
+  return lanes == 32 || packs == plain_lone_rows_of_4.front().packs;
+}
 inline constexpr int plain_lone_rows_of_sm = 12;  // of fewer rows two warps each end sooner
 constexpr int plain_lone_blocks_of_4(int packs) {
-  return packs <= plain_lone_rows_of_4[0].packs ? plain_lone_rows_of_4[0].blocks
-                                                : plain_lone_rows_of_4[1].blocks;
+  for (const LoneRow& row : plain_lone_rows_of_4)
+    if (packs <= row.packs) return row.blocks;
+  return plain_lone_rows_of_4.back().blocks;
 }
 // Lanes of a warp that have a row of a 16-bit type alone, and the packs of each: a block has a row
 // for each such team and ends, so registers hold no row behind it, and more warps fit. A softmax's
@@ -86,7 +92,7 @@ constexpr int plain_lone_blocks_of_2(int packs) {
 // Whether lanes of a warp that have so many packs of a row each have no row behind it on its way. A
 // whole warp's norms have one.
 constexpr bool plain_is_lone(bool softmax, std::size_t size, int lanes, int packs) {
-  if (size == 4) return softmax && packs > plain_packs_of_4;
+  if (size == 4) return softmax && packs != plain_packs_of_4;
   return softmax || (lanes <= 16 && (packs == plain_lone_norm_of_2[0].packs ||
                                      packs == plain_lone_norm_of_2[1].packs));
 }
