@@ -85,7 +85,9 @@ inline PlainCut plain_cut(const Rowwise& p, const Device& device) {
   const int few = is_wide ? plain_packs_of_4 : plain_packs_of_2;
   const bool is_large = device.compute_capability == 90 && is_large_call(p, device);
   const int some = is_wide || !is_large ? few : plain_some_packs_of_2;
-  const bool may_be_lone = is_wide && is_softmax(p.op) && is_large;
+  const bool may_be_lone =
+      is_wide && is_softmax(p.op) && device.compute_capability == 90 &&
+      p.bytes() >= static_cast<double>(device.sm_count * plain_few_packs_bytes_of_4);
   for (int lanes = plain_least_lanes; lanes <= warp_lanes; lanes *= 2) {
     if (may_be_lone)
       if (const int lone = lone_packs_of_4(lanes, packs); lone > 0) return {lanes, lone};

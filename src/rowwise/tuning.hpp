@@ -45,9 +45,10 @@ inline constexpr int plain_norm_alone_packs_of_4 = 8, plain_norm_alone_columns_o
 inline constexpr std::int64_t plain_norm_alone_bytes_of_4 = 124 << 10;
 // A softmax's row of float32 that has its lanes to itself, with no other one on its way, by the
 // packs of a lane: so a multiprocessor has so many blocks of lanes. More than five packs are a
-// whole warp's, whose row two warps' packs hold half (results/h200/explored-rowwise-gaps.txt). In
-// large calls fewer are those of a row that five packs of the same lanes hold half (results/h200/
-// explored-rowwise-packs.txt): three of any lanes, four of a whole warp's.
+// whole warp's, whose row two warps' packs hold half (results/h200/explored-rowwise-gaps.txt).
+// Fewer are those of a row that five packs of the same lanes hold half, three of any lanes, four of
+// a whole warp's, in calls that move so much a multiprocessor (results/h200/
+// explored-rowwise-packs.txt).
 struct LoneRow {
   int packs, blocks;
 };
@@ -55,6 +56,7 @@ inline constexpr std::array<LoneRow, 4> plain_lone_rows_of_4 = {{{3, 10}, {4, 8}
 constexpr bool plain_has_lone_row_of_4(int lanes, int packs) {
   return lanes == 32 || packs == plain_lone_rows_of_4.front().packs;
 }
+inline constexpr std::int64_t plain_few_packs_bytes_of_4 = 62 << 10;
 inline constexpr int plain_lone_rows_of_sm = 12;  // of fewer rows two warps each end sooner
 constexpr int plain_lone_blocks_of_4(int packs) {
   for (const LoneRow& row : plain_lone_rows_of_4)

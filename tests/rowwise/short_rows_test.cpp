@@ -162,13 +162,13 @@ TEST(RowwisePlain, HasRowsOf16BitTypesAloneInTheirLanes) {
   EXPECT_EQ(kernel.computed(), 2 * (12 * 4 + 8));
 }
 
-// The same of float32 in large calls: where the lanes are full, with edges and without, and where
-// one more element asks for more of a lane or for more lanes.
+// The same of float32 in calls that are not small: where lanes are full, with edges and without,
+// and where one more element asks for more of a lane or for more lanes.
 TEST(RowwisePlain, HasRowsOfFloat32AloneInTheirLanes) {
   const test::KeptOptions kept;
   host_simt::options().multiprocessors = 1;
   KernelOnHost kernel("rowwise_plain");
-  constexpr std::int64_t large_bytes = plain_large_call_bytes;  // of one multiprocessor
+  constexpr std::int64_t bytes = plain_few_packs_bytes_of_4;  // of one multiprocessor
   for (const int lanes : {8, 16, 32}) {
     for (const LoneRow& row : plain_lone_rows_of_4) {
       if (!plain_has_lone_row_of_4(lanes, row.packs)) continue;
@@ -177,7 +177,7 @@ TEST(RowwisePlain, HasRowsOfFloat32AloneInTheirLanes) {
         check::RowwiseCase c;
         c.op = kernel.computed() % 2 == 0 ? RowwiseOp::softmax : RowwiseOp::log_softmax;
         c.type = DataType::float32;
-        c.rows = ceil_div(large_bytes, 8 * cols) + kernel.computed() % 5, c.cols = cols;
+        c.rows = ceil_div(2 * bytes, 8 * cols) + kernel.computed() % 5, c.cols = cols;
         c.ldx_pad = c.ldy_pad = cols == full + 3 ? 5 : 1;
         c.misalign = kernel.computed() % 4;
         c.in_place = kernel.computed() % 3 == 0;
