@@ -54,6 +54,9 @@ __global__ void __launch_bounds__(order_threads, span_blocks_an_sm)
   using A = Accumulator<kind, T>;
   using Total = typename A::Total;
   __shared__ typename A::Partial of_warps[2][order_warps];  // by turns: one barrier a row
+  // Of the row that blocks before have a part of. Of the first thread, and here for want of
+  // registers.
+  __shared__ Total head;
   const int thread = static_cast<int>(threadIdx.x);
   const Extent array = extent_of(data, rows.elements);
   const std::int64_t begin = std::int64_t{blockIdx.x} * span, first_row = begin / rows.length;
@@ -66,7 +69,6 @@ __global__ void __launch_bounds__(order_threads, span_blocks_an_sm)
   Walk<A, T, span_packs> walk;
   int member = member_of(thread, turn_of(packs));
   walk.start(packs, member);
-  Total head = A::empty_total();  // of the row that blocks before have a part of
   bool ends_head = false;
 #pragma unroll 1
   for (int turn = 0; left > 0; turn ^= 1) {
@@ -95,9 +97,11 @@ __global__ void __launch_bounds__(order_threads, span_blocks_an_sm)
     }
   }
   if (!ends_head || thread >= warp_lanes) return;
-  Total total = collect_pieces<A>(box, first_row * rows.length / span, blockIdx.x, thread);
+  const std::int64_t row = std::int64_t{blockIdx.x} * span / rows.length;
+  Total total = collect_pieces<A>(box, row * rows.length / span, blockIdx.x, thread);
+  if (thread != 0) return;
   A::merge(total, head);
-  if (thread == 0) write_result<T, kind>(sink, first_row, total, rows.length);
+  write_result<T, kind>(sink, row, total, rows.length);
 }
 
 }  // namespace KW_TARGET
