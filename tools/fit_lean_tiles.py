@@ -24,7 +24,7 @@ TIMES = ["first_us", "step_us", "block_us", "busy_step_us", "c_by_4_us", "copies
 def read_table(text):
     """The launch's constants, and {name: (shape, times)}"""
     constants, _ = smalls.read_table((ROOT / "src/sgemm/small_tuning.hpp").read_text())
-    for name in ("launch_us", "uneven", "fewer", "long", "long_from_us", "min_k", "max_k"):
+    for name in ("launch_us", "uneven", "one_more", "fewer", "long", "long_from_us", "min_k", "max_k"):
         constants[name] = float(re.search(rf"lean_{name} = ([\d.]+)", text).group(1))
     tiles = {}
     for name, config, times in re.findall(r'\.name = "(lean_\w+)".*?\.config = \{([^}]*)\},\s*\.times = \{([^}]*)\}',
@@ -57,7 +57,7 @@ def rounds_of(tile, blocks, together, constants):
     """As lean_rounds in src/sgemm/lean_plan.hpp."""
     rounds = smalls.rounds_of(blocks, tile["blocks_per_sm"], together)
     if blocks > tile["blocks_per_sm"]:
-        return rounds
+        return rounds + constants["one_more"] * (math.ceil(blocks) - blocks)
     busiest = math.ceil(rounds * tile["warps"] / 4) * 4 / tile["warps"]
     return rounds + constants["uneven"] * (busiest - rounds) - constants["fewer"] * (rounds - blocks)
 
