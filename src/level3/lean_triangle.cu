@@ -8,6 +8,7 @@
 // Order       k ascending from the first stage, which has what k is beyond whole stages; then the
 //             square on the diagonal, then the others.
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "level3/lean_triangle_plan.hpp"
@@ -100,79 +101,76 @@ __device__ __forceinline__ void copy_on_diagonal(float* shared, const Params& pa
   }
 }
 
+// The copies of the triangle's part of a stage, and of the other operand's.
+template <LeanTileConfig tile, bool on_left, bool along_k>
+using TriangleCopies =
+    LeanCopies<tile.threads(), on_left ? LeanShape<tile>::bm : LeanShape<tile>::bn,
+               LeanShape<tile>::bk, along_k ? tile.turned : 0>;
+template <LeanTileConfig tile, bool on_left>
+using OtherCopies =
+    std::conditional_t<on_left, LeanCopiesOfB<tile, Op::none>, LeanCopiesOfA<tile, Op::none>>;
+
 // The ring of stages (lean_loop.hpp), of which those on the diagonal come before the others.
 template <LeanTileConfig tile, bool on_left, Op op>
-class Ring {
-  using S = LeanShape<tile>;
-  static constexpr int size = tile.stages * S::stage;
+class Ring : public LeanStages<tile, TriangleCopies<tile, on_left, (op == Op::none) == on_left>,
+                               OtherCopies<tile, on_left>> {
   static constexpr bool along_k = (op == Op::none) == on_left;
+  using Base = LeanStages<tile, TriangleCopies<tile, on_left, along_k>, OtherCopies<tile, on_left>>;
+  using S = LeanShape<tile>;
+  using Base::shared_, Base::first_, Base::second_, Base::to_fill_;
   // Of a stage's floats, the triangle's first one; the other operand's.
   static constexpr int to_triangle = on_left ? 0 : S::bk * S::pitch_a;
   static constexpr int to_other = on_left ? S::bk * S::pitch_a : 0;
-  static constexpr int of_triangle = on_left ? S::bm : S::bn, of_other = on_left ? S::bn : S::bm;
 
  public:
   static constexpr bool has_slow_stages = true;
 
   __device__ __forceinline__ Ring(float* shared, const Params& params, const Sgemm& p,
                                   const LeanOutputs<tile>& out, const LeanTriangleStages& stages)
-      : shared_(shared),
+      : Base(shared,
+             {triangle_from(p, out), ld_of_triangle(p),
+              rows_aligned_16(on_left ? p.a : p.b, ld_of_triangle(p)),
+              on_left ? out.rows : out.cols, to_triangle},
+             {on_left ? p.b + out.col : p.a + out.row * p.lda, on_left ? p.ldb : p.lda,
+              rows_aligned_16(on_left ? p.b : p.a, on_left ? p.ldb : p.lda),
+              on_left ? out.cols : out.rows, to_other},
+             stages.whole()),
         params_(params),
-        triangle_(triangle_from(p, out), ld_of_triangle(p),
-                  rows_aligned_16(on_left ? p.a : p.b, ld_of_triangle(p)),
-                  on_left ? out.rows : out.cols, to_triangle),
-        other_(on_left ? p.b + out.col : p.a + out.row * p.lda, on_left ? p.ldb : p.lda,
-               rows_aligned_16(on_left ? p.b : p.a, on_left ? p.ldb : p.lda),
-               on_left ? out.cols : out.rows, to_other),
         stages_(stages),
-        left_(stages.whole()),
         diagonal_(stages.diagonal) {}
 
-  __device__ __forceinline__ void compute() { triangle_.compute(), other_.compute(); }
+  __device__ __forceinline__ void compute() { first_.compute(), second_.compute(); }
   __device__ __forceinline__ void fill_first(int depth) {
-    other_.move(stages_.first_at);
-    other_.start_some(shared_, 0, depth);
+    second_.move(stages_.first_at);
+    second_.start_some(shared_, 0, depth);
     if (stages_.first_on_diagonal) {
       copy_on_diagonal<tile, on_left, along_k>(shared_ + to_triangle, params_, stages_.first_at,
                                                depth);
-      triangle_.move(stages_.plain_at);
+      first_.move(stages_.plain_at);
     } else {
-      triangle_.move(stages_.first_at);
-      triangle_.start_some(shared_, 0, depth);
-      triangle_.move(stages_.plain_at - stages_.first_at);
+      first_.move(stages_.first_at);
+      first_.start_some(shared_, 0, depth);
+      first_.move(stages_.plain_at - stages_.first_at);
     }
-    other_.move((diagonal_ > 0 ? stages_.diagonal_at : stages_.plain_at) - stages_.first_at);
+    second_.move((diagonal_ > 0 ? stages_.diagonal_at : stages_.plain_at) - stages_.first_at);
     async_commit();
     to_fill_ = S::stage;
   }
   // Whether the next stage is on the diagonal.
   __device__ __forceinline__ bool next_is_slow() const { return diagonal_ > 0; }
   __device__ __forceinline__ void fill() {
-    begin_to_fill();
+    Base::begin_to_fill();
     if (diagonal_ > 0) {
       const int at = stages_.diagonal_at + (stages_.diagonal - diagonal_) * S::bk;
       copy_on_diagonal<tile, on_left, along_k>(shared_ + to_fill_ + to_triangle, params_, at,
                                                S::bk);
     } else {
-      start_all(triangle_, shared_, to_fill_);
+      start_all(first_, shared_, to_fill_);
     }
-    start_all(other_, shared_, to_fill_);
-    end_to_fill();
+    start_all(second_, shared_, to_fill_);
+    Base::end_to_fill();
     if (diagonal_ > 0 && --diagonal_ == 0)
-      other_.move(stages_.plain_at - stages_.diagonal_at - stages_.diagonal * S::bk);
-  }
-  // Of stages that are not on the diagonal.
-  template <int k>
-  __device__ __forceinline__ void fill_beside() {
-    if constexpr (k == 0) {
-      begin_to_fill();
-      start_all(triangle_, shared_, to_fill_);
-    }
-    if constexpr (k == S::bk / 2) start_all(other_, shared_, to_fill_);
-    if constexpr (k == S::bk - 1) end_to_fill();
-  }
-  __device__ static int behind(int offset) {
-    return offset + S::stage < size ? offset + S::stage : 0;
+      second_.move(stages_.plain_at - stages_.diagonal_at - stages_.diagonal * S::bk);
   }
 
  private:
@@ -184,21 +182,10 @@ class Ring {
     const std::int64_t line = on_left ? out.row : out.col;
     return (on_left ? p.a : p.b) + (along_k ? line * ld_of_triangle(p) : line);
   }
-  __device__ __forceinline__ void begin_to_fill() {
-    if (left_ <= 0) triangle_.stop(), other_.stop();
-  }
-  __device__ __forceinline__ void end_to_fill() {
-    async_commit();
-    --left_;
-    to_fill_ = behind(to_fill_);
-  }
 
-  float* const shared_;
   const Params& params_;
-  LeanCopies<tile.threads(), of_triangle, S::bk, along_k ? tile.turned : 0> triangle_;
-  LeanCopies<tile.threads(), of_other, S::bk, on_left ? 0 : tile.turned> other_;
   const LeanTriangleStages stages_;
-  int left_, diagonal_, to_fill_ = 0;
+  int diagonal_;
 };
 
 template <int index, Op op>

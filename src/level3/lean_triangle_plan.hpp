@@ -160,19 +160,18 @@ KW_HOST_DEVICE constexpr LeanTriangleStages lean_triangle_stages(int line, int s
           .plain = ends ? line / bk : 0};
 }
 
+inline std::int64_t lean_triangle_tile_count(const LeanTileConfig& tile, const Level3& p) {
+  return ceil_div(p.m, tile.bm()) * ceil_div(p.n, tile.bn());
+}
+
 // B is read as it is stored. In place, what a block reads no other one may overwrite: all k are in
 // one tile.
 inline bool lean_triangle_supports(const LeanTriangleTile& tile, const Level3& p) {
   constexpr std::int64_t most = std::int64_t{1} << 30;
   const int side = tile.on_left ? tile.config.bm() : tile.config.bn();
-  const LeanTriangleLines lines = lean_triangle_lines(tile.config, p);
   return p.routine == Routine::trmm && p.on_left == tile.on_left && p.op_b == Op::none &&
          p.batch == 1 && p.k <= lean_max_k && (!p.in_place() || p.k <= side) && p.m < most &&
-         p.n < most && lines.lines * lines.of_line < most;
-}
-
-inline std::int64_t lean_triangle_tile_count(const LeanTileConfig& tile, const Level3& p) {
-  return ceil_div(p.m, tile.bm()) * ceil_div(p.n, tile.bn());
+         p.n < most && lean_triangle_tile_count(tile.config, p) < most;
 }
 
 // The k of a tile, of the mean line.

@@ -14,6 +14,7 @@
 
 #include "device/mailbox.hpp"
 #include "device/overlap.hpp"
+#include "reduce/chunks/letters.hpp"
 #include "reduce/chunks/work_lists.hpp"
 #include "reduce/numbers/result.hpp"
 #include "reduce/walk/walk.hpp"
@@ -21,25 +22,10 @@
 namespace KW_TARGET {
 
 // All chunks' totals in their slots (order.hpp), then the slots merged; thread 0 has the result.
-// All lanes of a warp look as long as one of them misses something: a warp that stays together
-// looks faster than one that splits.
 template <class A>
 __device__ __forceinline__ typename A::Total collect_totals(Letter* box, int chunks,
                                                             typename A::Total* warps, int thread) {
-  using Total = typename A::Total;
-  constexpr int letters = letters_of<Total>;
-  Total total = A::empty_total();
-  for (int chunk = thread; chunk - thread % warp_lanes < chunks; chunk += order_threads) {
-    const bool mine = chunk < chunks;
-    Letter* letter = box + letters * (mine ? chunk : chunks - 1);
-    Total delivered;
-    while (__any_sync(whole_warp(), !look(letter, &delivered) && mine)) {
-    }
-    if (mine) {
-      A::merge(total, delivered);
-      clear<Total>(letter);
-    }
-  }
+  const auto total = merge_letters<A, order_threads>(box, 0, chunks, thread);
   if (chunks <= warp_lanes) return tree_of_warp<A, warp_lanes>(total);
   return tree_of_block<A>(total, warps, thread);
 }

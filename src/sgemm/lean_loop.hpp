@@ -11,60 +11,37 @@
 
 namespace KW_TARGET {
 
-// The ring of stages. The first one has what k is beyond whole stages, or all of one.
-template <LeanTileConfig tile, Op op_a, Op op_b>
-class LeanRing {
-  using S = LeanShape<tile>;
-  static constexpr int size = tile.stages * S::stage;
-
+// What a ring of stages has, whichever stages it copies: `First` and `Second` (LeanCopies) each
+// copy an operand's part of one.
+template <LeanTileConfig tile, class First, class Second>
+class LeanStages {
  public:
-  // Whether copies of some stages are of more code than products should wait for.
-  static constexpr bool has_slow_stages = false;
-
-  // `left`: whole stages behind the first one.
-  __device__ __forceinline__ LeanRing(float* shared, const Sgemm& p, const LeanOutputs<tile>& out,
-                                      int left)
-      : shared_(shared),
-        a_(p.a + (op_a == Op::none ? out.row * p.lda : out.row), p.lda, rows_aligned_16(p.a, p.lda),
-           out.rows, 0),
-        b_(p.b + (op_b == Op::none ? out.col : out.col * p.ldb), p.ldb, rows_aligned_16(p.b, p.ldb),
-           out.cols, S::bk * S::pitch_a),
-        left_(left) {}
-
-  __device__ __forceinline__ void compute() { a_.compute(), b_.compute(); }
-  // Starts the copies of the first stage, of `depth` k.
-  __device__ __forceinline__ void fill_first(int depth) {
-    a_.start_some(shared_, 0, depth), a_.move(depth);
-    b_.start_some(shared_, 0, depth), b_.move(depth);
-    async_commit();
-    to_fill_ = S::stage;
-  }
-  // Starts those of the next stage, if there is one.
-  __device__ __forceinline__ void fill() {
-    begin_to_fill();
-    start_all(a_, shared_, to_fill_);
-    start_all(b_, shared_, to_fill_);
-    end_to_fill();
-  }
-  // The same in parts, beside the products of each k of a stage.
+  // Starts the copies of the next stage, if there is one, in parts: beside the products of each k
+  // of a stage.
   template <int k>
   __device__ __forceinline__ void fill_beside() {
     if constexpr (k == 0) {
       begin_to_fill();
-      start_all(a_, shared_, to_fill_);
+      start_all(first_, shared_, to_fill_);
     }
-    if constexpr (k == S::bk / 2) start_all(b_, shared_, to_fill_);
+    if constexpr (k == S::bk / 2) start_all(second_, shared_, to_fill_);
     if constexpr (k == S::bk - 1) end_to_fill();
   }
-
   // The stage behind the one at `offset`.
   __device__ static int behind(int offset) {
     return offset + S::stage < size ? offset + S::stage : 0;
   }
 
- private:
+ protected:
+  using S = LeanShape<tile>;
+
+  // `left`: whole stages behind the first one.
+  __device__ __forceinline__ LeanStages(float* shared, const First& first, const Second& second,
+                                        int left)
+      : shared_(shared), first_(first), second_(second), left_(left) {}
+
   __device__ __forceinline__ void begin_to_fill() {
-    if (left_ <= 0) a_.stop(), b_.stop();
+    if (left_ <= 0) first_.stop(), second_.stop();
   }
   __device__ __forceinline__ void end_to_fill() {
     async_commit();
@@ -73,9 +50,56 @@ class LeanRing {
   }
 
   float* const shared_;
-  LeanCopies<tile.threads(), S::bm, S::bk, op_a == Op::none ? tile.turned : 0> a_;
-  LeanCopies<tile.threads(), S::bn, S::bk, op_b != Op::none ? tile.turned : 0> b_;
+  First first_;
+  Second second_;
   int left_, to_fill_ = 0;
+
+ private:
+  static constexpr int size = tile.stages * S::stage;
+};
+
+template <LeanTileConfig tile, Op op_a>
+using LeanCopiesOfA = LeanCopies<tile.threads(), LeanShape<tile>::bm, LeanShape<tile>::bk,
+                                 op_a == Op::none ? tile.turned : 0>;
+template <LeanTileConfig tile, Op op_b>
+using LeanCopiesOfB = LeanCopies<tile.threads(), LeanShape<tile>::bn, LeanShape<tile>::bk,
+                                 op_b != Op::none ? tile.turned : 0>;
+
+// The ring of a product's stages. The first one has what k is beyond whole stages, or all of one.
+template <LeanTileConfig tile, Op op_a, Op op_b>
+class LeanRing : public LeanStages<tile, LeanCopiesOfA<tile, op_a>, LeanCopiesOfB<tile, op_b>> {
+  using Base = LeanStages<tile, LeanCopiesOfA<tile, op_a>, LeanCopiesOfB<tile, op_b>>;
+  using S = LeanShape<tile>;
+  using Base::shared_, Base::first_, Base::second_, Base::to_fill_;
+
+ public:
+  // Whether copies of some stages are of more code than products should wait for.
+  static constexpr bool has_slow_stages = false;
+
+  __device__ __forceinline__ LeanRing(float* shared, const Sgemm& p, const LeanOutputs<tile>& out,
+                                      int left)
+      : Base(shared,
+             {p.a + (op_a == Op::none ? out.row * p.lda : out.row), p.lda,
+              rows_aligned_16(p.a, p.lda), out.rows, 0},
+             {p.b + (op_b == Op::none ? out.col : out.col * p.ldb), p.ldb,
+              rows_aligned_16(p.b, p.ldb), out.cols, S::bk * S::pitch_a},
+             left) {}
+
+  __device__ __forceinline__ void compute() { first_.compute(), second_.compute(); }
+  // Starts the copies of the first stage, of `depth` k.
+  __device__ __forceinline__ void fill_first(int depth) {
+    first_.start_some(shared_, 0, depth), first_.move(depth);
+    second_.start_some(shared_, 0, depth), second_.move(depth);
+    async_commit();
+    to_fill_ = S::stage;
+  }
+  // Starts those of the next stage, if there is one.
+  __device__ __forceinline__ void fill() {
+    Base::begin_to_fill();
+    start_all(first_, shared_, to_fill_);
+    start_all(second_, shared_, to_fill_);
+    Base::end_to_fill();
+  }
 };
 
 // Adds up the products of all stages of a ring: the first one of `depth` k, none where that is 0,

@@ -32,7 +32,7 @@ bool has_16_bits(DataType type) { return type == DataType::float16 || type == Da
 // So many bytes an SM.
 std::int64_t shared_from(const Reduce& problem, std::int64_t row_bytes) {
   const RowShareTuning& of = row_share_tuning;
-  const bool is_narrow = problem.type == DataType::float16 || problem.type == DataType::bfloat16;
+  const bool is_narrow = has_16_bits(problem.type);
   switch (problem.op) {
     case ReduceOp::variance:
       if (row_bytes <= of.to_row_bytes) return of.variances;

@@ -14,6 +14,7 @@
 
 #include "device/mailbox.hpp"
 #include "device/overlap.hpp"
+#include "reduce/chunks/letters.hpp"
 #include "reduce/chunks/work_lists.hpp"
 #include "reduce/numbers/result.hpp"
 #include "reduce/rows/span_plan.hpp"
@@ -25,27 +26,6 @@ namespace KW_TARGET {
 struct RowPiece {
   std::int64_t row, from, count;
 };
-
-// What blocks `first` to `last` - 1 have left of a row. A warp calls it; the first lane has it.
-template <class A>
-__device__ __forceinline__ typename A::Total collect_pieces(Letter* box, std::int64_t first,
-                                                            std::int64_t last, int lane) {
-  using Total = typename A::Total;
-  Total total = A::empty_total();
-#pragma unroll 1
-  for (std::int64_t begin = first; begin < last; begin += warp_lanes) {
-    const bool mine = begin + lane < last;
-    Letter* const letter = box + (mine ? begin + lane : begin) * letters_of<Total>;
-    Total delivered;
-    while (__any_sync(whole_warp(), !look(letter, &delivered) && mine)) {
-    }
-    if (mine) {
-      A::merge(total, delivered);
-      clear<Total>(letter);
-    }
-  }
-  return tree_of_warp<A, warp_lanes>(total);
-}
 
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, span_blocks_an_sm)
@@ -98,7 +78,8 @@ __global__ void __launch_bounds__(order_threads, span_blocks_an_sm)
   }
   if (!ends_head || thread >= warp_lanes) return;
   const std::int64_t row = std::int64_t{blockIdx.x} * span / rows.length;
-  Total total = collect_pieces<A>(box, row * rows.length / span, blockIdx.x, thread);
+  const std::int64_t first = row * rows.length / span, last = blockIdx.x;
+  Total total = tree_of_warp<A, warp_lanes>(merge_letters<A, warp_lanes>(box, first, last, thread));
   if (thread != 0) return;
   A::merge(total, head);
   write_result<T, kind>(sink, row, total, rows.length);

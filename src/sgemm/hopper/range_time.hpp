@@ -24,13 +24,13 @@ inline double ranges_us(const TileRow& row, const Sgemm& p, const Schedule& s) {
   const auto us = [&](double tiles, double stages) {
     return tiles * (row.tile_us + row.ranges.tile_us) + stages * row.ranges.stage_us;
   };
-  double most = 0;
   if (s.tiles > counted_tiles) {
     const double rounds = ceil_div(s.tiles, s.blocks);
     const double share = share_in_range(p.k_range, lines, size, static_cast<double>(p.k));
-    most = us(rounds, share * rounds * s.stages);
+    return row.ranges.launch_us + us(rounds, share * rounds * s.stages);
   }
-  for (int block = 0; s.tiles <= counted_tiles && block < s.blocks; ++block) {
+  double most = 0;
+  for (int block = 0; block < s.blocks; ++block) {
     int tiles = 0, stages = 0;
     for (int round = 0; round * s.blocks < s.tiles; ++round) {
       const int tile = tile_in_turn(round, block, s.blocks);
